@@ -1,0 +1,1 @@
+//! The judgement every ghyll host shares.
