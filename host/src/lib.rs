@@ -1,1 +1,3 @@
 //! ghyll
+
+pub mod grid;
