@@ -186,6 +186,16 @@ pub(super) fn printable(text: &str) -> String {
     out
 }
 
+/// `text` quoted for a message, without what could steer a terminal, cut to a
+/// length that can be read.
+pub(super) fn quoted(text: &str) -> String {
+    const MAX_CHARS: usize = 80;
+    match text.char_indices().nth(MAX_CHARS) {
+        Some((end, _)) => format!("{:?}", format!("{}…", text.get(..end).unwrap_or_default())),
+        None => format!("{text:?}"),
+    }
+}
+
 /// Characters that show as nothing or reorder what is around them: two ids
 /// that differ only in these look the same.
 pub(super) fn is_invisible(c: char) -> bool {

@@ -96,9 +96,10 @@ impl Grid {
     pub fn write(ghyll: &Dir, version: u64, text: &str) -> Result<(), GridError> {
         let name = file_name(version);
         Grid::parse(text, version, Path::new(&name))?;
-        let newest = newest_version(ghyll)?.unwrap_or(0);
+        let found = newest_version(ghyll)?;
+        let newest = found.unwrap_or(0);
         match read_file(ghyll, &name, MAX_BYTES) {
-            Ok(Some(bytes)) if version == newest && bytes == text.as_bytes() => {
+            Ok(Some(bytes)) if found == Some(version) && bytes == text.as_bytes() => {
                 // Its name may not have reached the disk before the crash.
                 sync_directory(ghyll)?;
             }

@@ -5,10 +5,12 @@
 //! for what, so a version is written once and never edited: a change is the
 //! next version, and a pointer names the one in force.
 //!
-//! Types are here, [`parse`] turns text into them, [`files`] moves text between
-//! the `.ghyll` directory and memory, [`error`] says what can be wrong.
+//! Types are here; `yaml` reads text into a tree with lines, `fields` reads
+//! typed values off it, `parse` holds the rules of a grid, `files` moves text
+//! between the `.ghyll` directory and memory, `error` says what can be wrong.
 
 mod error;
+mod fields;
 mod files;
 mod parse;
 mod yaml;

@@ -1,15 +1,16 @@
 //! From text to a checked [`Grid`].
 //!
-//! Every check runs, whatever the ones before it found: a field that is
-//! missing or of the wrong kind is reported once, reads as empty, and further
-//! checks pass over empty fields. Only a grid without problems is returned.
+//! Every rule is checked, whatever the ones before it found; a field that was
+//! reported reads as empty, and rules pass over empty fields. Only a grid
+//! without problems is returned.
 
 use std::collections::HashMap;
 use std::path::Path;
 use std::time::Duration;
 
-use super::error::{GridError, Problem, is_invisible};
-use super::yaml::{self, Key, Node, Read, Value};
+use super::error::{GridError, is_invisible, quoted};
+use super::fields::{Check, IntegerKey, Map, Text, folded, integer_key};
+use super::yaml::{self, Node, Read, Value};
 use super::{Arrow, Clause, Eval, Grid, MAX_BYTES, Settings};
 
 const GRID_KEYS: &[&str] = &[
@@ -37,27 +38,6 @@ const CLAUSE_KEYS: &[&str] = &[
     "run",
     TIMEOUT.name,
 ];
-
-/// A key whose value is a positive integer, with its codes.
-struct IntegerKey {
-    name: &'static str,
-    not_integer: &'static str,
-    not_positive: &'static str,
-    too_large: &'static str,
-    max: u64,
-}
-
-macro_rules! integer_key {
-    ($name:literal, $max:expr) => {
-        IntegerKey {
-            name: $name,
-            not_integer: concat!($name, "-must-be-integer"),
-            not_positive: concat!($name, "-must-be-positive"),
-            too_large: concat!($name, "-too-large"),
-            max: $max,
-        }
-    };
-}
 
 /// The settings are kept in 32 bits. A widening, which `From` cannot do in a
 /// constant.
@@ -104,64 +84,7 @@ impl Grid {
     }
 }
 
-/// The problems found so far.
-struct Check<'a> {
-    file: &'a Path,
-    problems: Vec<Problem>,
-}
-
-/// A map's entries and where it starts.
-#[derive(Clone, Copy)]
-struct Map<'n> {
-    line: usize,
-    entries: &'n [(Key, Node)],
-}
-
-impl<'n> Map<'n> {
-    /// The value of `key`; null counts as absent.
-    fn get(self, key: &str) -> Option<&'n Node> {
-        self.raw(key).filter(|node| !node.is_null())
-    }
-
-    fn raw(self, key: &str) -> Option<&'n Node> {
-        let entry = self.entries.iter().find(|(known, _)| known.text == key);
-        entry.map(|(_, node)| node)
-    }
-}
-
-/// A text field. Empty when there was a problem with it, already reported, or
-/// when it is optional and absent.
-#[derive(Default)]
-struct Text {
-    value: String,
-    line: usize,
-}
-
-impl Text {
-    fn given(self) -> Option<String> {
-        Some(self.value).filter(|value| !value.is_empty())
-    }
-
-    /// Two names are the same when a person would take them for the same.
-    fn same_name(&self, other: &Text) -> bool {
-        !self.value.is_empty() && folded(&self.value) == folded(&other.value)
-    }
-}
-
-fn folded(name: &str) -> String {
-    name.trim().to_lowercase()
-}
-
 impl Check<'_> {
-    fn report(&mut self, line: usize, code: &'static str, message: String) {
-        self.problems.push(Problem {
-            file: self.file.to_owned(),
-            line,
-            code,
-            message,
-        });
-    }
-
     fn document(&mut self, text: &str, version: u64) -> Grid {
         let mut grid = Grid {
             version,
@@ -237,20 +160,23 @@ impl Check<'_> {
         for role in [&source, &target] {
             if RESERVED_ROLES.contains(&folded(&role.value).as_str()) {
                 let message = format!(
-                    "{:?} is the name ghyll attests under, so such an arrow would certify itself",
-                    role.value
+                    "{} is the name ghyll attests under, so such an arrow would certify itself",
+                    quoted(&role.value)
                 );
                 self.report(role.line, "grid-role-reserved", message);
             }
         }
         if source.same_name(&target) {
-            let message = format!("source and target are the same role, {:?}", target.value);
+            let message = format!(
+                "source and target are the same role, {}",
+                quoted(&target.value)
+            );
             self.report(target.line, "grid-roles-equal", message);
         }
         if adversary.same_name(&source) || adversary.same_name(&target) {
             let message = format!(
-                "{:?} cannot be the adversary of an arrow it is an end of",
-                adversary.value
+                "{} cannot be the adversary of an arrow it is an end of",
+                quoted(&adversary.value)
             );
             self.report(adversary.line, "grid-adversary-role-conflict", message);
         }
@@ -328,7 +254,10 @@ impl Check<'_> {
             }
             "" => Eval::Attested,
             other => {
-                let message = format!("expected \"machine\" or \"attested\", found {other:?}");
+                let message = format!(
+                    "expected \"machine\" or \"attested\", found {}",
+                    quoted(other)
+                );
                 self.report(eval.line, "grid-clause-eval-invalid", message);
                 Eval::Attested
             }
@@ -364,116 +293,13 @@ impl Check<'_> {
         run
     }
 
-    /// A map, its keys checked against the `known` ones.
-    fn map<'n>(&mut self, node: &'n Node, what: &str, known: &[&str]) -> Option<Map<'n>> {
-        let entries = match &node.value {
-            Value::Map(entries) => entries,
-            Value::Alias => return None,
-            Value::Scalar { .. } | Value::List(_) => {
-                let message = format!("{what} must be a map with the keys {}", known.join(", "));
-                self.report(node.line, "grid-must-be-map", message);
-                return None;
-            }
-        };
-        for (key, _) in entries {
-            if !known.contains(&key.text.as_str()) {
-                let message = unknown_key(&key.text, what, known);
-                self.report(key.line, "grid-key-unknown", message);
-            }
-        }
-        let line = node.line;
-        Some(Map { line, entries })
-    }
-
-    /// The items of a list that must have some.
-    fn list<'n>(
-        &mut self,
-        map: Map<'n>,
-        key: &str,
-        empty: &'static str,
-        not_list: &'static str,
-    ) -> &'n [Node] {
-        let line = map.raw(key).map_or(map.line, |node| node.line);
-        match map.get(key).map(|node| &node.value) {
-            Some(Value::List(items)) if !items.is_empty() => return items,
-            Some(Value::Alias) => {}
-            None | Some(Value::List(_)) => {
-                self.report(line, empty, format!("{key:?} needs at least one entry"));
-            }
-            Some(_) => self.report(line, not_list, format!("{key:?} must be a list")),
-        }
-        &[]
-    }
-
-    /// A positive integer of at most `key.max`, and its line. Null is a value
-    /// here: a limit that is named must be set.
-    fn positive(&mut self, map: Map<'_>, key: &IntegerKey) -> Option<(u64, usize)> {
-        let node = map.raw(key.name)?;
-        let name = key.name;
-        let (sign, digits) = match &node.value {
-            Value::Alias => return None,
-            Value::Scalar { text, plain: true } => match text.strip_prefix('-') {
-                Some(digits) => ("-", digits),
-                None => ("", text.strip_prefix('+').unwrap_or(text)),
-            },
-            _ => ("", ""),
-        };
-        if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-            let message = format!("{name} must be an integer, in digits and unquoted");
-            self.report(node.line, key.not_integer, message);
-            return None;
-        }
-        if sign == "-" || digits.bytes().all(|byte| byte == b'0') {
-            let message = format!("{name} must be at least 1");
-            self.report(node.line, key.not_positive, message);
-            return None;
-        }
-        // Digits that do not parse are too many.
-        match digits.parse::<u64>() {
-            Ok(value) if value <= key.max => Some((value, node.line)),
-            _ => {
-                let message = format!("{name} must be at most {}", key.max);
-                self.report(node.line, key.too_large, message);
-                None
-            }
-        }
-    }
-
-    /// A text field: not blank and, if `required`, there. A plain number is
-    /// its text.
-    fn text(&mut self, map: Map<'_>, key: &str, required: bool) -> Text {
-        let Some(node) = map.get(key) else {
-            if required {
-                let line = map.raw(key).map_or(map.line, |node| node.line);
-                self.report(line, "grid-field-missing", format!("{key:?} is missing"));
-            }
-            return Text::default();
-        };
-        let line = node.line;
-        match &node.value {
-            Value::Alias => {}
-            Value::Scalar { text, .. } if !node.is_bool() => {
-                if !text.trim().is_empty() {
-                    let value = text.clone();
-                    return Text { value, line };
-                }
-                self.report(line, "grid-field-blank", format!("{key:?} is blank"));
-            }
-            _ => {
-                let message = format!("{key:?} must be text; quote it if it is meant as such");
-                self.report(line, "grid-field-must-be-text", message);
-            }
-        }
-        Text::default()
-    }
-
     fn id(&mut self, map: Map<'_>) -> Text {
         let id = self.text(map, "id", true);
         let unfit = |c: char| c.is_whitespace() || c.is_control() || is_invisible(c);
         if id.value.contains(unfit) {
             let message = format!(
-                "the id {:?} has whitespace, control or invisible characters",
-                id.value
+                "the id {} has whitespace, control or invisible characters",
+                quoted(&id.value)
             );
             self.report(id.line, "grid-id-invalid", message);
             return Text::default();
@@ -486,14 +312,14 @@ impl Check<'_> {
         let unfit = |c: char| c.is_control() || is_invisible(c);
         if role.value.contains("__") {
             let message = format!(
-                "the role {:?} contains \"__\", which separates roles in the audit tree",
-                role.value
+                "the role {} contains \"__\", which separates roles in the audit tree",
+                quoted(&role.value)
             );
             self.report(role.line, "grid-role-invalid", message);
         } else if role.value.contains(unfit) {
             let message = format!(
-                "the role {:?} has control or invisible characters",
-                role.value
+                "the role {} has control or invisible characters",
+                quoted(&role.value)
             );
             self.report(role.line, "grid-role-invalid", message);
         }
@@ -506,7 +332,10 @@ impl Check<'_> {
             return false;
         }
         if let Some(first) = seen.get(&id.value) {
-            let message = format!("the id {:?} is already used on line {first}", id.value);
+            let message = format!(
+                "the id {} is already used on line {first}",
+                quoted(&id.value)
+            );
             self.report(id.line, code, message);
             return false;
         }
@@ -519,7 +348,10 @@ impl Check<'_> {
     /// verdict on one would then count for the other.
     fn unambiguous(&mut self, refs: &mut HashMap<String, usize>, name: String, id: &Text) {
         if let Some(first) = refs.get(&name) {
-            let message = format!("its ref {name:?} is also that of the id on line {first}");
+            let message = format!(
+                "its ref {} is also that of the id on line {first}",
+                quoted(&name)
+            );
             self.report(id.line, "grid-ref-ambiguous", message);
         } else {
             refs.insert(name, id.line);
@@ -532,20 +364,6 @@ impl Check<'_> {
 struct Names {
     arrows: HashMap<String, usize>,
     refs: HashMap<String, usize>,
-}
-
-fn unknown_key(key: &str, what: &str, known: &[&str]) -> String {
-    let nearest = known
-        .iter()
-        .map(|known| (strsim::damerau_levenshtein(key, known), *known))
-        .min();
-    match nearest {
-        // A third of the letters wrong is still a slip of the pen.
-        Some((distance, nearest)) if distance <= 1 + nearest.len() / 3 => {
-            format!("{what} has no key {key:?}; did you mean {nearest:?}?")
-        }
-        _ => format!("{what} has no key {key:?}; it has {}", known.join(", ")),
-    }
 }
 
 #[cfg(test)]

@@ -11,10 +11,10 @@ use std::collections::HashMap;
 
 use granit_parser::{ErrorKind, Event, Options, Parser, ScalarStyle, ScanError, Span};
 
-use super::error::printable;
+use super::error::{printable, quoted};
 
 /// Deeper than any grid (run inside clause inside arrow), and shallow enough
-/// to recurse.
+/// to recurse. The parser's own limits do not count every kind of nesting.
 const NESTING_LIMIT: usize = 32;
 
 /// A value and the line it starts on.
@@ -63,23 +63,18 @@ pub(super) type Report<'a> = &'a mut dyn FnMut(usize, &'static str, String);
 /// reported.
 pub(super) fn read(text: &str, report: Report<'_>) -> Read {
     let mut options = Options::default();
-    options.flow_nesting_limit = NESTING_LIMIT;
-    options.block_nesting_limit = NESTING_LIMIT;
     options.emit_unresolved_aliases = true;
     options.emit_comments = false;
     let mut builder = Builder {
         parser: Parser::new_from_str_with_options(text, options),
+        depth: 0,
         report,
     };
     match builder.document() {
         Ok(Some(root)) => Read::Document(root),
         Ok(None) => Read::Empty,
-        Err(error) => {
-            let code = match error.kind() {
-                ErrorKind::RecursionLimitExceeded => "grid-yaml-too-deep",
-                _ => "grid-yaml-syntax",
-            };
-            (builder.report)(error.marker().line(), code, printable(&error.info()));
+        Err(stop) => {
+            (builder.report)(stop.line, stop.code, stop.message);
             Read::Broken
         }
     }
@@ -93,17 +88,40 @@ pub(super) enum Read {
     Broken,
 }
 
+/// Why reading cannot go on.
+struct Stop {
+    line: usize,
+    code: &'static str,
+    message: String,
+}
+
+impl From<ScanError> for Stop {
+    fn from(error: ScanError) -> Self {
+        let code = match error.kind() {
+            ErrorKind::RecursionLimitExceeded => "grid-yaml-too-deep",
+            _ => "grid-yaml-syntax",
+        };
+        Stop {
+            line: error.marker().line(),
+            code,
+            message: printable(&error.info()),
+        }
+    }
+}
+
 struct Builder<'t, 'r> {
     parser: Parser<'t, granit_parser::StrInput<'t>>,
+    /// Of the node being read.
+    depth: usize,
     report: Report<'r>,
 }
 
 impl<'t> Builder<'t, '_> {
-    fn next(&mut self) -> Result<Option<(Event<'t>, Span)>, ScanError> {
-        self.parser.next().transpose()
+    fn next(&mut self) -> Result<Option<(Event<'t>, Span)>, Stop> {
+        Ok(self.parser.next().transpose()?)
     }
 
-    fn document(&mut self) -> Result<Option<Node>, ScanError> {
+    fn document(&mut self) -> Result<Option<Node>, Stop> {
         let mut root = None;
         while let Some((event, span)) = self.next()? {
             match event {
@@ -126,8 +144,16 @@ impl<'t> Builder<'t, '_> {
     }
 
     /// The node that `event` opens, read to its end.
-    fn node(&mut self, event: Event<'t>, span: Span) -> Result<Node, ScanError> {
+    fn node(&mut self, event: Event<'t>, span: Span) -> Result<Node, Stop> {
         let line = span.start.line();
+        if self.depth == NESTING_LIMIT {
+            return Err(Stop {
+                line,
+                code: "grid-yaml-too-deep",
+                message: format!("nested deeper than {NESTING_LIMIT} levels"),
+            });
+        }
+        self.depth += 1;
         if event.tag().is_some() {
             (self.report)(
                 line,
@@ -153,10 +179,11 @@ impl<'t> Builder<'t, '_> {
                 "anchors and aliases are not used in a grid: write the value out".to_owned(),
             );
         }
+        self.depth -= 1;
         Ok(Node { line, value })
     }
 
-    fn list(&mut self) -> Result<Value, ScanError> {
+    fn list(&mut self) -> Result<Value, Stop> {
         let mut items = Vec::new();
         while let Some((event, span)) = self.next()? {
             if matches!(event, Event::SequenceEnd) {
@@ -167,7 +194,7 @@ impl<'t> Builder<'t, '_> {
         Ok(Value::List(items))
     }
 
-    fn map(&mut self) -> Result<Value, ScanError> {
+    fn map(&mut self) -> Result<Value, Stop> {
         let mut entries = Vec::new();
         let mut seen: HashMap<String, usize> = HashMap::new();
         while let Some((event, span)) = self.next()? {
@@ -185,7 +212,7 @@ impl<'t> Builder<'t, '_> {
                 continue;
             };
             if let Some(first) = seen.get(&text) {
-                let message = format!("{text:?} is already set on line {first}");
+                let message = format!("{} is already set on line {first}", quoted(&text));
                 (self.report)(line, "grid-key-duplicate", message);
                 continue;
             }
