@@ -12,6 +12,7 @@
 pub mod bus;
 pub mod clock;
 pub mod engine;
+pub mod grid;
 pub mod policy;
 pub mod project;
 pub mod store;
