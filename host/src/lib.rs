@@ -16,3 +16,8 @@ pub mod grid;
 pub mod policy;
 pub mod project;
 pub mod store;
+pub mod modal;
+pub mod nearest;
+pub mod session;
+pub mod status;
+pub mod verdicts;

@@ -82,7 +82,7 @@ fn row(row: &SqlRow<'_>) -> rusqlite::Result<Row> {
 }
 
 impl Tx<'_> {
-    /// Adds a record.
+    /// Adds a record, its verdict not yet acted upon.
     ///
     /// # Errors
     /// `engine-db-…`, also when the id is there already.
@@ -122,6 +122,43 @@ impl Tx<'_> {
                 row.offset,
                 row.length,
             ],
+        )?;
+        if !rec.clause_id.is_empty() {
+            self.execute("INSERT INTO unacted VALUES (?1)", [&rec.attestation_id])?;
+        }
+        Ok(())
+    }
+
+    /// The records whose verdict has not yet taken effect, oldest first.
+    ///
+    /// # Errors
+    /// `engine-db-…`.
+    pub fn unacted(&self) -> Result<Vec<Row>, EngineError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM attestations WHERE attestation_id IN \
+             (SELECT attestation_id FROM unacted) ORDER BY timestamp, attestation_ref, round"
+        );
+        self.all(&sql, [], row)
+    }
+
+    /// Notes that a record's verdict took effect. Says whether it is news.
+    ///
+    /// # Errors
+    /// `engine-db-…`.
+    pub fn set_acted(&self, attestation_id: &str) -> Result<bool, EngineError> {
+        self.execute("DELETE FROM unacted WHERE attestation_id = ?1", [attestation_id])
+            .map(|deleted| deleted > 0)
+    }
+
+    /// Notes the same of every record that has a run; after a rebuild.
+    ///
+    /// # Errors
+    /// `engine-db-…`.
+    pub fn set_acted_by_runs(&self) -> Result<(), EngineError> {
+        self.execute(
+            "DELETE FROM unacted WHERE attestation_id IN \
+             (SELECT attestation_id FROM evaluation_runs)",
+            [],
         )
         .map(drop)
     }
@@ -277,6 +314,7 @@ impl Tx<'_> {
     /// `engine-db-…`.
     pub fn clear_index(&self) -> Result<(), EngineError> {
         self.execute("DELETE FROM attestations", [])?;
+        self.execute("DELETE FROM unacted", [])?;
         self.execute("DELETE FROM file_heads", [])?;
         self.execute("DELETE FROM notes", []).map(drop)
     }

@@ -189,6 +189,19 @@ impl EngineDb {
         Ok(Some(Self { path: path.to_owned(), conn: Mutex::new(conn), _copy: copy }))
     }
 
+    /// A database with nothing in it, kept nowhere; what a reader sees of a
+    /// project that has none.
+    ///
+    /// # Errors
+    /// `engine-db-…`.
+    pub fn empty() -> Result<Self, EngineError> {
+        let path = PathBuf::from(ENGINE_DB);
+        let fail = |e| EngineError::from_sqlite(&path, e);
+        let mut conn = Connection::open_in_memory().map_err(fail)?;
+        create(&mut conn).map_err(fail)?;
+        Ok(Self { path, conn: Mutex::new(conn), _copy: None })
+    }
+
     /// Runs `f` in one transaction: all of it happens or nothing.
     ///
     /// # Errors

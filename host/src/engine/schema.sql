@@ -36,6 +36,11 @@ CREATE INDEX attestations_by_ref ON attestations (attestation_ref, round, timest
 CREATE INDEX attestations_by_time ON attestations (timestamp, attestation_id);
 CREATE INDEX attestations_by_pass ON attestations (pass_id, arrow_id, clause_id);
 
+-- Records whose verdict has not yet taken effect on the session's state.
+CREATE TABLE unacted (
+    attestation_id TEXT NOT NULL PRIMARY KEY
+) WITHOUT ROWID;
+
 CREATE TABLE file_heads (
     path        TEXT NOT NULL PRIMARY KEY,
     bytes       INTEGER NOT NULL,

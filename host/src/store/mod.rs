@@ -213,8 +213,8 @@ impl AttestationStore {
         let checked = self.policy.check_lines(line.as_bytes(), &cursor, self.limits)?;
         let unreadable = || StoreError::Unreadable(path.to_owned());
         let line = checked.lines.into_iter().next().ok_or_else(unreadable)?;
-        if let Some(problem) = line.problems.into_iter().next() {
-            return Err(PolicyError::Refused(problem).into());
+        if let Some(problem) = line.problems.first() {
+            return Err(PolicyError::Refused(problem.clone()).into());
         }
         reader::row(line, path).ok_or_else(unreadable)
     }

@@ -47,6 +47,7 @@ pub fn cursor(surface: Surface, head: &Head) -> Cursor {
         bytes: head.bytes,
         lines: head.lines,
         chain: head.chain.clone(),
+        skipped: 0,
         at_end: false,
     }
 }
@@ -81,9 +82,11 @@ pub fn read_lines<E: From<ReadError>>(
                 .map_err(|e| E::from(ReadError::Policy(e)))?;
             let origin = offset - buffer.len() as u64;
             for line in checked.lines {
-                let from = line.offset.saturating_sub(origin) as usize;
-                let to = from.saturating_add(line.length as usize);
-                let bytes = buffer.get(from..to).unwrap_or_default();
+                let bytes = line
+                    .offset
+                    .checked_sub(origin)
+                    .and_then(|from| buffer.get(from as usize..(from + line.length) as usize))
+                    .unwrap_or_default();
                 each(Line { checked: line, bytes })?;
             }
             let at_end = cursor.at_end;
