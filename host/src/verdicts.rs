@@ -57,7 +57,9 @@ pub fn act(
         }
         "fail" => {
             tx.raise_finding(&finding(row, "fail-verdict", "high", now))?;
-            effects.events.push(Event::ClauseFailVerdict(Arc::clone(recorded)));
+            effects
+                .events
+                .push(Event::ClauseFailVerdict(Arc::clone(recorded)));
         }
         "insufficient-basis" => ask_again = true,
         "accepted-risk" => {
@@ -71,18 +73,31 @@ pub fn act(
         }
         "route-upstream" => {
             let reason = "requires-deeper-artifact";
-            end_pass(tx, &rec.pass_id, PassStatus::Aborted, reason, now, &mut effects)?;
+            end_pass(
+                tx,
+                &rec.pass_id,
+                PassStatus::Aborted,
+                reason,
+                now,
+                &mut effects,
+            )?;
         }
         _ => {}
     }
-    let pass_is_open =
-        tx.pass(&rec.pass_id)?.is_some_and(|pass| pass.status == PassStatus::Open);
+    let pass_is_open = tx
+        .pass(&rec.pass_id)?
+        .is_some_and(|pass| pass.status == PassStatus::Open);
     if let (true, true, Some(asked)) = (ask_again, pass_is_open, asked) {
-        let mut request = Request { round: row.round + 1, ..asked };
+        let mut request = Request {
+            round: row.round + 1,
+            ..asked
+        };
         tx.add_request(&mut request)?;
         let rounds = tx.insufficient_basis_rounds(&rec.pass_id, &rec.arrow_id, &rec.clause_id)?;
         if rounds >= rounds_max {
-            effects.events.push(Event::InsufficientBasisRoundsExceeded { request, rounds });
+            effects
+                .events
+                .push(Event::InsufficientBasisRoundsExceeded { request, rounds });
         } else {
             effects.asked_again = Some(request);
         }
@@ -119,10 +134,14 @@ pub fn end_pass(
     now: &str,
     effects: &mut Effects,
 ) -> Result<(), EngineError> {
-    let open = tx.pass(pass_id)?.is_some_and(|pass| pass.status == PassStatus::Open);
+    let open = tx
+        .pass(pass_id)?
+        .is_some_and(|pass| pass.status == PassStatus::Open);
     if open {
         tx.end_pass(pass_id, status, reason, now)?;
-        effects.events.extend(tx.pass(pass_id)?.map(Event::PassClosed));
+        effects
+            .events
+            .extend(tx.pass(pass_id)?.map(Event::PassClosed));
     }
     Ok(())
 }

@@ -49,13 +49,16 @@ fn init(common: &Common, out: &Output, args: &InitArgs) -> Result<u8, Failure> {
         Policy::load()?.validate_op_id(op_id)?;
     }
     let text = match &args.grid {
-        Some(file) => std::fs::read_to_string(file).map_err(|e| {
-            Failure::new("grid-read-failed", format!("{}: {e}", file.display()))
-        })?,
+        Some(file) => std::fs::read_to_string(file)
+            .map_err(|e| Failure::new("grid-read-failed", format!("{}: {e}", file.display())))?,
         None => STARTER_GRID.to_owned(),
     };
     // Judged before anything is made.
-    let grid = Grid::parse(&text, 1, args.grid.as_deref().unwrap_or(Path::new("grid.v1.yaml")))?;
+    let grid = Grid::parse(
+        &text,
+        1,
+        args.grid.as_deref().unwrap_or(Path::new("grid.v1.yaml")),
+    )?;
     let root = common.dir.clone().unwrap_or_else(|| PathBuf::from("."));
     let project = Project::create(&root)?;
     let _lock = project.lock()?;
@@ -83,7 +86,10 @@ fn attest(common: &Common, out: &Output, op_id: &str) -> Result<u8, Failure> {
     if out.json() {
         out.value(&serde_json::json!({ "recorded": made, "arrows": arrows }))?;
     } else {
-        out.line(&format!("{made} recorded, {} were there already", arrows - made))?;
+        out.line(&format!(
+            "{made} recorded, {} were there already",
+            arrows - made
+        ))?;
     }
     Ok(0)
 }

@@ -79,7 +79,10 @@ impl Output {
         let red = Style::new().bold().fg_color(Some(AnsiColor::Red.into()));
         let mut lines = failure.message.lines();
         let first = clean(lines.next().unwrap_or_default());
-        self.note(&format!("{red}error[{}]{red:#}: {first}", clean(&failure.code)));
+        self.note(&format!(
+            "{red}error[{}]{red:#}: {first}",
+            clean(&failure.code)
+        ));
         for line in lines {
             self.note(&format!("  {}", clean(line)));
         }

@@ -146,8 +146,11 @@ impl Tx<'_> {
     /// # Errors
     /// `engine-db-…`.
     pub fn set_acted(&self, attestation_id: &str) -> Result<bool, EngineError> {
-        self.execute("DELETE FROM unacted WHERE attestation_id = ?1", [attestation_id])
-            .map(|deleted| deleted > 0)
+        self.execute(
+            "DELETE FROM unacted WHERE attestation_id = ?1",
+            [attestation_id],
+        )
+        .map(|deleted| deleted > 0)
     }
 
     /// Notes the same of every record that has a run; after a rebuild.
@@ -295,7 +298,14 @@ impl Tx<'_> {
         self.execute(
             "INSERT OR REPLACE INTO file_heads \
              (path, bytes, lines, chain, last_offset, mtime_ns) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-            params![path, head.bytes, head.lines, head.chain, head.last_offset, head.mtime_ns],
+            params![
+                path,
+                head.bytes,
+                head.lines,
+                head.chain,
+                head.last_offset,
+                head.mtime_ns
+            ],
         )
         .map(drop)
     }

@@ -124,8 +124,18 @@ impl AttestationStore {
         disk: Arc<dyn disk::Disk>,
         observers: Vec<Box<dyn Observer>>,
     ) -> Self {
-        let writer = Mutex::new(Writer { tree: AuditTree::new(disk), unindexed: Vec::new() });
-        Self { policy, limits, db, bus, observers, writer }
+        let writer = Mutex::new(Writer {
+            tree: AuditTree::new(disk),
+            unindexed: Vec::new(),
+        });
+        Self {
+            policy,
+            limits,
+            db,
+            bus,
+            observers,
+            writer,
+        }
     }
 
     /// Records `rec`. The same record again is a silent success.
@@ -178,7 +188,13 @@ impl AttestationStore {
             if row.rec != rec {
                 return Err(StoreError::Duplicate(rec.attestation_id));
             }
-            return Ok(Written { recorded: Recorded { row, line: String::new() }, news: None });
+            return Ok(Written {
+                recorded: Recorded {
+                    row,
+                    line: String::new(),
+                },
+                news: None,
+            });
         }
 
         let before = self.db.read(|tx| tx.head(&place.path))?.unwrap_or_default();
@@ -187,7 +203,10 @@ impl AttestationStore {
         let appended = writer
             .tree
             .append(&place.path, before.bytes, encoded.line.as_bytes())
-            .map_err(|source| StoreError::WriteFailed { path: place.path, source })?;
+            .map_err(|source| StoreError::WriteFailed {
+                path: place.path,
+                source,
+            })?;
 
         // From here on the verdict stands, whatever fails.
         row.offset = appended.offset;
@@ -201,8 +220,14 @@ impl AttestationStore {
         writer.unindexed.push((row.clone(), head));
         let index_failure = self.index_backlog(writer).err().map(|e| e.to_string());
         Ok(Written {
-            recorded: Recorded { row, line: encoded.line },
-            news: Some(News { substituted: place.substituted, index_failure }),
+            recorded: Recorded {
+                row,
+                line: encoded.line,
+            },
+            news: Some(News {
+                substituted: place.substituted,
+                index_failure,
+            }),
         })
     }
 
@@ -210,7 +235,9 @@ impl AttestationStore {
     /// not be read again is never on record.
     fn read_back(&self, line: &str, path: &str, before: &Head) -> Result<Row, StoreError> {
         let cursor = reader::cursor(Surface::Tree(path.to_owned()), before);
-        let checked = self.policy.check_lines(line.as_bytes(), &cursor, self.limits)?;
+        let checked = self
+            .policy
+            .check_lines(line.as_bytes(), &cursor, self.limits)?;
         let unreadable = || StoreError::Unreadable(path.to_owned());
         let line = checked.lines.into_iter().next().ok_or_else(unreadable)?;
         if let Some(problem) = line.problems.first() {
@@ -239,7 +266,9 @@ impl AttestationStore {
     /// Step 4, with no lock held: observers first, then the bus.
     fn tell(&self, written: Written) -> Arc<Recorded> {
         let recorded = Arc::new(written.recorded);
-        let Some(news) = written.news else { return recorded };
+        let Some(news) = written.news else {
+            return recorded;
+        };
         let mut failures = Vec::new();
         failures.extend(news.index_failure.map(|message| ("index", message)));
         for observer in &self.observers {
@@ -248,7 +277,11 @@ impl AttestationStore {
             }
         }
         if !news.substituted.is_empty() {
-            tracing::warn!(code = PATH_TOO_LONG, path = recorded.row.path, "path truncated");
+            tracing::warn!(
+                code = PATH_TOO_LONG,
+                path = recorded.row.path,
+                "path truncated"
+            );
             self.bus.publish(&Event::AttestationPathTruncated {
                 recorded: Arc::clone(&recorded),
                 substituted: news.substituted,
@@ -262,7 +295,8 @@ impl AttestationStore {
                 message,
             });
         }
-        self.bus.publish(&Event::AttestationRecorded(Arc::clone(&recorded)));
+        self.bus
+            .publish(&Event::AttestationRecorded(Arc::clone(&recorded)));
         recorded
     }
 
