@@ -34,7 +34,8 @@ pub fn act(
     if rec.clause_id.is_empty() || !tx.set_acted(&rec.attestation_id)? {
         return Ok(effects);
     }
-    tx.add_run(&Run {
+    // A run is there where only the index was lost and read anew.
+    let news = tx.add_run(&Run {
         pass_id: rec.pass_id.clone(),
         arrow_id: rec.arrow_id.clone(),
         clause_id: rec.clause_id.clone(),
@@ -45,6 +46,9 @@ pub fn act(
         attestation_id: rec.attestation_id.clone(),
         at: rec.timestamp.clone(),
     })?;
+    if !news {
+        return Ok(effects);
+    }
     let asked = tx.newest_request(&row.attestation_ref)?;
     tx.answer_request(&row.attestation_ref, &rec.attestation_id)?;
     let open = |tx: &Tx<'_>| tx.open_findings(&rec.arrow_id, &rec.clause_id, rec.grid_version);

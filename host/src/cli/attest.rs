@@ -37,7 +37,7 @@ pub struct AttestArgs {
 }
 
 pub fn dispatch(common: &Common, out: &Output, arrow: &str) -> Result<u8, Failure> {
-    let session = common.session()?;
+    let session = common.session(out)?;
     let done = session.dispatch(arrow)?;
     if out.json() {
         let requested: Vec<_> = done.requested.iter().map(|r| &r.attestation_ref).collect();
@@ -82,7 +82,7 @@ pub fn attest(common: &Common, out: &Output, args: AttestArgs) -> Result<u8, Fai
         inspected: args.inspected,
         residue,
     };
-    let session = common.session()?;
+    let session = common.session(out)?;
     let recorded = session.attest(&args.attestation_ref, &submission, &args.op_id)?;
     if out.json() {
         out.json_text(recorded.line.trim_end())?;

@@ -80,7 +80,7 @@ fn init(common: &Common, out: &Output, args: &InitArgs) -> Result<u8, Failure> {
 }
 
 fn attest(common: &Common, out: &Output, op_id: &str) -> Result<u8, Failure> {
-    let session = common.session()?;
+    let session = common.session(out)?;
     let made = session.init_attest(op_id)?;
     let arrows = session.grid().arrows.len();
     if out.json() {

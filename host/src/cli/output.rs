@@ -112,6 +112,25 @@ fn is_harmless(c: char) -> bool {
             | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e007f}')
 }
 
+/// Standard error for the log: what is written to it is cleaned line by line.
+pub fn clean_stderr() -> impl Write {
+    struct Clean;
+    impl Write for Clean {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let mut stderr = io::stderr().lock();
+            for line in String::from_utf8_lossy(bytes).lines() {
+                writeln!(stderr, "{}", clean(line))?;
+            }
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            io::stderr().flush()
+        }
+    }
+    Clean
+}
+
 /// A word in the colour of what it means.
 pub fn status(word: &str) -> String {
     let color = match word {

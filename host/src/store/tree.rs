@@ -112,10 +112,9 @@ fn descend<E>(
             Kind::Dir if belongs && depth < 4 => descend(disk, root, &path, depth + 1, each, fail)?,
             Kind::File if belongs && depth == 4 => {
                 let full = join(root, &path);
-                match disk.meta(&full).map_err(|e| fail(&full, e))? {
-                    Some(meta) => each(path, Found::Lines(meta))?,
-                    // Gone since it was listed: nothing to tell.
-                    None => {}
+                // If it is gone since it was listed there is nothing to tell.
+                if let Some(meta) = disk.meta(&full).map_err(|e| fail(&full, e))? {
+                    each(path, Found::Lines(meta))?;
                 }
             }
             _ => each(path, Found::Foreign)?,
