@@ -6,8 +6,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::engine::{Pass, Request};
-use crate::store::Recorded;
+use crate::engine::{Pass, Recorded, Request};
 
 /// Something that happened.
 #[derive(Debug, Clone)]

@@ -4,8 +4,7 @@
 //! notes that it did; a crash before it leaves the verdict to the next start.
 
 use crate::bus::Event;
-use crate::engine::{EngineError, Finding, PassStatus, Request, Row, Run, Tx};
-use crate::store::Recorded;
+use crate::engine::{EngineError, Finding, PassStatus, Recorded, Request, Row, Run, Tx};
 use std::sync::Arc;
 
 /// What came of a verdict.

@@ -43,6 +43,15 @@ pub struct Row {
     pub length: u64,
 }
 
+/// A record that is durable in the tree.
+#[derive(Debug, Clone)]
+pub struct Recorded {
+    /// The record and where it stands.
+    pub row: Row,
+    /// Its line, `\n` included.
+    pub line: String,
+}
+
 const COLUMNS: &str = "attestation_id, kind, arrow_id, clause_id, op_id, attested_by_role, \
     source_role, target_role, adversary_role, verdict, reason, timestamp, grid_version, pass_id, \
     context, stratum, unit, unit_payload_json, hint_json, chain, attestation_ref, round, path, \

@@ -18,7 +18,7 @@ use std::time::Duration;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 pub use findings::Finding;
-pub use index::{Head, Row};
+pub use index::{Head, Recorded, Row};
 pub use passes::{Pass, PassStatus};
 pub use requests::Request;
 pub use runs::Run;

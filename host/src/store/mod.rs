@@ -13,6 +13,7 @@ mod tree;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+pub use crate::engine::Recorded;
 pub use flat::{FLAT_FILE, FlatFile};
 pub use tree::{AuditTree, Found, TREE_DIR, walk};
 
@@ -64,15 +65,6 @@ impl StoreError {
             Self::Engine(e) => e.code(),
         }
     }
-}
-
-/// A record that is durable in the tree.
-#[derive(Debug, Clone)]
-pub struct Recorded {
-    /// The record and where it stands.
-    pub row: Row,
-    /// Its line, `\n` included.
-    pub line: String,
 }
 
 /// Something told of every record after it is durable.
