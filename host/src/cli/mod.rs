@@ -11,6 +11,7 @@ mod engine;
 mod failure;
 mod init;
 mod output;
+mod replay;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -63,6 +64,8 @@ enum Color {
 enum Command {
     /// Write the first grid of a project, or attest its beginning
     Init(init::InitArgs),
+    /// Run operator scripts
+    Replay(replay::ReplayArgs),
     /// Traverse an arrow: decide its machine clauses, ask for the others
     Dispatch {
         /// The arrow's id
@@ -121,6 +124,7 @@ fn run(cli: Cli, out: &Output) -> Result<u8, Failure> {
     let common = &cli.common;
     match cli.command {
         Command::Init(args) => init::run(common, out, &args),
+        Command::Replay(args) => replay::run(common, out, &args),
         Command::Dispatch { arrow } => attest::dispatch(common, out, &arrow),
         Command::Attest(args) => attest::attest(common, out, args),
         Command::Arrow { command } => arrows::run(common, out, &command),

@@ -69,8 +69,7 @@ impl Output {
 
     /// Tells the person at the terminal something that is not data.
     pub fn note(&self, text: &str) {
-        // Nobody is left to be told if this fails.
-        let _ = writeln!(anstream::stderr(), "{text}");
+        note(text);
     }
 
     /// Says why a command failed. Further lines are indented, so that none of
@@ -87,6 +86,12 @@ impl Output {
             self.note(&format!("  {}", clean(line)));
         }
     }
+}
+
+/// As [`Output::note`], from where there is no [`Output`].
+pub fn note(text: &str) {
+    // Nobody is left to be told if this fails.
+    let _ = writeln!(anstream::stderr(), "{text}");
 }
 
 /// A text on one line, without anything that acts on a terminal: control
