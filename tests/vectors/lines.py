@@ -2,15 +2,24 @@
 
 There are no chunks here. That a file cut into chunks comes to the same
 judgement is what the vectors ask of the component.
+
+Where the contract leaves a choice, this is the one taken: a line that is no
+record has no ref and round 0; a line links to what the one before it states,
+however broken; an overlong line and a partial one leave the chain as it was,
+and the cursor stands in front of the partial one; a line's problems are its
+chain, its form, its content and its place, but for what is no record at all,
+where its form comes first.
 """
+
+import re
 
 import policy
 from policy import FIELDS, MAX_LINE, Refused
 
-import re
-
 MAX_U64 = (1 << 64) - 1
 MALFORMED = "attestation-line-malformed"
+PARTIAL = "attestation-line-partial"
+BROKEN = "attestation-chain-broken"
 
 
 def check_file(data, cursor, limits):
@@ -18,77 +27,78 @@ def check_file(data, cursor, limits):
 
     The cursor's surface is `"flat"` or `{"tree": path}`.
     """
-    lines, offset, chain = [], 0, cursor["chain"]
-    at_end, surface = cursor["at_end"], cursor["surface"]
-    while offset < len(data):
-        end = data.find(b"\n", offset)
-        stop = len(data) if end < 0 else end + 1
-        if stop - offset > MAX_LINE:
-            # The end of an endless line is not waited for.
-            raw, stop = None, offset + MAX_LINE
-        elif end < 0:
-            if not at_end:
-                break
-            raw = None
+    lines, chain = [], cursor["chain"]
+    offset = 0
+    for raw in data.split(b"\n"):
+        ended = offset + len(raw) < len(data)
+        length = len(raw) + ended
+        if not ended and (length == 0 or not cursor["at_end"]):
+            break
+        overlong = len(raw) + 1 > MAX_LINE
+        if not ended:
+            line = no_record(chain, [PARTIAL] + [MALFORMED] * overlong)
+        elif overlong:
+            line = no_record(chain, [MALFORMED])
         else:
-            raw = data[offset:end]
-        line = {
+            line = check_line(raw, chain, cursor["surface"], limits)
+        place = {
             "number": cursor["lines"] + len(lines) + 1,
             "offset": cursor["bytes"] + offset,
-            "length": stop - offset,
+            "length": length,
         }
-        if raw is None and stop - offset < MAX_LINE:
-            line.update(no_record(data[offset:stop], chain, "attestation-line-partial"))
-        elif raw is None:
-            line.update(no_record(data[offset:stop], chain, MALFORMED))
-        else:
-            line.update(check_line(raw, chain, surface, limits))
-        lines.append(line)
-        chain = line["chain"]
-        offset = stop
+        lines.append({**place, **line})
+        if ended:
+            chain = line["chain"]
+            offset += length
+    whole = sum(PARTIAL not in line["problems"] for line in lines)
     return {
         "lines": lines,
         "cursor": {
             "bytes": cursor["bytes"] + offset,
-            "lines": cursor["lines"] + len(lines),
+            "lines": cursor["lines"] + whole,
             "chain": chain,
         },
     }
 
 
-def no_record(raw, previous, code):
+def no_record(chain, problems, chained=False):
     return {
         "rec": None,
         "attestation_ref": "",
         "round": 0,
-        "chain": policy.link(previous, raw),
-        "chained": False,
+        "chain": chain,
+        "chained": chained,
         "path": "",
-        "problems": [code],
+        "problems": problems,
         "warnings": [],
     }
 
 
 def check_line(raw, previous, surface, limits):
+    tree = surface["tree"] if surface != "flat" else None
+    # A chain is checked on the bytes as they are, whatever they mean.
+    ending = re.search(rb',"chain":"([0-9a-f]{64})"}$', raw)
+    ending_chain = ending[1].decode() if ending else None
+    problems = []
+    if ending and tree is not None:
+        if policy.link(previous, raw[: ending.start()] + b"}") != ending_chain:
+            problems.append(BROKEN)
     parsed = parse_line(raw)
     if parsed is None:
-        return no_record(raw, previous, MALFORMED)
-    rec, absent, stated = parsed
-    problems = []
+        chain = ending_chain or policy.link(previous, raw)
+        return no_record(chain, [MALFORMED] + problems, chained=bool(ending))
+    rec, absent, stated, number = parsed
     chained = stated is not None
-    if chained and policy.with_chain(policy.object_text(rec), stated).encode() != raw:
+    is_chain = chained and re.fullmatch("[0-9a-f]{64}", stated)
+    if chained and not (is_chain and canonical(rec, stated, number) == raw):
         problems.append(MALFORMED)
-    if not chained and isinstance(rec["timestamp"], str):
-        # Legacy lines may have fewer digits.
-        short = re.fullmatch(r"(.*?)(?:\.([0-9]{1,9}))?Z", rec["timestamp"], re.DOTALL)
-        if short and policy.real_time(rec["timestamp"], r"(\.[0-9]{1,9})?"):
-            rec["timestamp"] = "%s.%sZ" % (short[1], (short[2] or "").ljust(9, "0"))
-    tree = surface["tree"] if surface != "flat" else None
+    if not chained:
+        rec["timestamp"] = nine_digits(rec["timestamp"])
     problems += policy.faults(
         rec,
         limits,
         unit_absent="unit" in absent,
-        pass_optional=tree is None and not chained,
+        pass_optional=tree is None and not chained and rec["pass_id"] == "",
     )
     try:
         path = policy.encode_attestation_path(rec)["path"]
@@ -96,15 +106,12 @@ def check_line(raw, previous, surface, limits):
         path = ""
     if tree is not None and path not in ("", tree):
         problems.append("attestation-path-mismatch")
-    link = policy.link(previous, without_chain(raw) if chained else raw)
-    if chained and tree is not None and stated != link:
-        problems.append("attestation-chain-broken")
     ref, round = policy.split_id(rec["attestation_id"])
     return {
         "rec": rec,
         "attestation_ref": ref,
         "round": round,
-        "chain": stated if chained else link,
+        "chain": stated if is_chain else policy.link(previous, raw),
         "chained": chained,
         "path": path,
         "problems": problems,
@@ -112,12 +119,25 @@ def check_line(raw, previous, surface, limits):
     }
 
 
-def without_chain(raw):
-    return re.sub(rb',"chain":"[^"]*"}$', b"}", raw)
+def canonical(rec, chain, number):
+    """The bytes of the line this record is written as."""
+    text = policy.object_text(rec)
+    if number is not None:
+        text = text.replace('"timestamp":"%s"' % rec["timestamp"], '"timestamp":%d' % number, 1)
+    return policy.with_chain(text, chain).encode("utf-8")
+
+
+def nine_digits(time):
+    """A legacy line's time may have fewer digits; as a record it has all."""
+    if not policy.real_time(time, r"(\.[0-9]{1,9})?"):
+        return time
+    whole, _, fraction = time[:-1].partition(".")
+    return "%s.%sZ" % (whole, fraction.ljust(9, "0"))
 
 
 def parse_line(raw):
-    """The record of a line, the keys it lacks and its chain; None if it is none."""
+    """The record of a line, the keys it lacks, its chain, and its time where that
+    is a number; None if it is no record."""
     if raw.endswith(b"\r"):
         return None
     try:
@@ -137,13 +157,16 @@ def parse_line(raw):
             if not number or not 0 <= value <= MAX_U64:
                 return None
         elif key == "timestamp" and number:
+            if not -(1 << 63) <= value <= MAX_U64:
+                return None
             value = unix_time(value)
         elif not isinstance(value, str) or re.search("[\ud800-\udfff]", value):
             # JSON can spell half a surrogate pair; no text can hold it.
             return None
         if key != "chain":
             rec[key] = value
-    return rec, rec.keys() - given.keys(), given.get("chain")
+    number = given["timestamp"] if type(given.get("timestamp")) is int else None
+    return rec, rec.keys() - given.keys(), given.get("chain"), number
 
 
 def unix_time(nanos):

@@ -147,26 +147,28 @@ def build():
     file("partial line, flat", joined + b"{", [[], [], [], [PARTIAL]], surface="flat")
 
     # Not a record.
-    def junk(name, line, flat=False):
-        file("malformed: " + name, [line], [[MALFORMED]], surface="flat" if flat else None)
+    body = policy.object_text(three[0]).encode()
+
+    def junk(name, line, *more, flat=False):
+        file("malformed: " + name, [line], [[MALFORMED, *more]], surface="flat" if flat else None)
 
     junk("empty line", b"")
     junk("spaces", b"  ")
     junk("words", b"not json")
     junk("nul bytes", b"\0" * 64)
     junk("not utf-8", b"\xff\xfe{}")
-    junk("overlong utf-8", whole[0].replace(b"alice", b"al\xc0\xafce"))
-    junk("surrogate in utf-8", whole[0].replace(b"alice", b"al\xed\xa0\x80ce"))
+    junk("overlong utf-8", whole[0].replace(b"alice", b"al\xc0\xafce"), BROKEN)
+    junk("surrogate in utf-8", whole[0].replace(b"alice", b"al\xed\xa0\x80ce"), BROKEN)
     junk("array", b"[" + whole[0] + b"]")
-    junk("two objects", whole[0] + whole[0])
+    junk("two objects", whole[0] + whole[0], BROKEN)
     junk("rest behind the object", whole[0] + b" x")
     junk("carriage return", whole[0] + b"\r")
-    junk("byte order mark", b"\xef\xbb\xbf" + whole[0])
+    junk("byte order mark", b"\xef\xbb\xbf" + whole[0], BROKEN)
     junk("cut short", whole[0][:-1])
-    junk("unknown key", whole[0].replace(b'"chain"', b'"note":"x","chain"'))
+    junk("unknown key", whole[0].replace(b'"chain"', b'"note":"x","chain"'), BROKEN)
     junk("unknown key, legacy", legacy()[:-1] + b',"note":"x"}', flat=True)
     junk("key twice", legacy()[:-1] + b',"kind":"depth-type"}')
-    junk("chain twice", whole[0][:-1] + b',"chain":"%s"}' % (b"0" * 64))
+    junk("chain twice", whole[0][:-1] + b',"chain":"%s"}' % (b"0" * 64), BROKEN)
     junk("key of another case", legacy().replace(b'"kind"', b'"Kind"'))
     junk("null", legacy().replace(b'"reason":""', b'"reason":null'))
     junk("number for a string", legacy().replace(b'"reason":""', b'"reason":1'))
@@ -179,6 +181,12 @@ def build():
     junk("chain null", legacy()[:-1] + b',"chain":null}')
     junk("raw line feed escape missing", legacy().replace(b'"reason":""', b'"reason":"\t"'))
     junk("lone surrogate", legacy().replace(b'"reason":""', b'"reason":"\\ud800"'))
+    junk("control character, and its own chain", chained(body.replace(b"alice", b"al\tice"))[0])
+    junk("chain at the end of words", chained(b'x{"a":"b"}')[0])
+    junk("time beyond 64 bits", legacy(timestamp=1 << 64))
+    junk("time before 64 bits", legacy(timestamp=-(1 << 63) - 1))
+    junk("fractional time", legacy().replace(b'"2026-03-04T10:11:12.123456789Z"', b"1.5"))
+    junk("time null", legacy(timestamp=None))
     file("malformed between healthy ones", [whole[0], b"oops", whole[1], whole[2]],
          [[], [MALFORMED], [BROKEN], []])
     file("malformed in place of a healthy one", [whole[0], b"oops", whole[2]], [[], [MALFORMED], [BROKEN]])
@@ -189,13 +197,32 @@ def build():
     def spelled(name, line):
         file("not canonical: " + name, [line], [[MALFORMED]])
 
-    body = policy.object_text(three[0]).encode()
     spelled("a space", chained(body.replace(b'"kind":', b'"kind": '))[0])
     spelled("two keys swapped", chained(body.replace(
         b'"kind":"depth-type","arrow_id":"A-checkout"', b'"arrow_id":"A-checkout","kind":"depth-type"'))[0])
     spelled("an escape too many", chained(body.replace(b"alice", b"\\u0061lice"))[0])
     spelled("an escaped slash", chained(body.replace(b'"reason":""', b'"reason":"\\/"'))[0])
     spelled("a key missing", chained(body.replace(b'"reason":"",', b""))[0])
+
+    front = b'{"chain":"%s",' % json.loads(whole[0])["chain"].encode() + body[1:]
+    spelled("chain in front", front)
+    spelled("chain that is none", policy.with_chain(body.decode(), "abc").encode())
+    spelled("chain in upper case", policy.with_chain(body.decode(), "AB" * 32).encode())
+    spelled("chain empty", policy.with_chain(body.decode(), "").encode())
+    stamp = b'"timestamp":"%s"' % three[0]["timestamp"].encode()
+    spelled("time with an exponent", chained(body.replace(stamp, b'"timestamp":1e18'))[0])
+    file("time in nanoseconds, chained", [chained(body.replace(stamp, b'"timestamp":1772619072123456789'))[0]],
+         [[]], expect={"timestamp": "2026-03-04T10:11:12.123456789Z"})
+
+    # Too long, counted with the line end.
+    mebibyte = b"x" * (1 << 20)
+    half = [len(joined) + (1 << 19)]
+    file("line of a mebibyte", joined + mebibyte[1:] + b"\n" + joined,
+         [[], [], [], [MALFORMED], [BROKEN], [], []], cuts=[half])
+    file("line of a mebibyte and one", joined + mebibyte + b"\n" + joined,
+         [[], [], [], [MALFORMED], [BROKEN], [], []], cuts=[half])
+    file("overlong and partial", mebibyte, [[PARTIAL, MALFORMED]])
+    file("long and partial", mebibyte[1:], [[PARTIAL]])
 
     # Broken chains.
     file("first line gone", whole[1:], [[BROKEN], []])
@@ -271,6 +298,7 @@ def build():
     old("escapes", legacy().replace(b"alice", b"\\u0061lice"), op_id="alice@example.com")
     old("no pass", legacy(drop=["pass_id"]), pass_id="")
     old("no pass, in the tree", legacy(drop=["pass_id"]), ["attestation-pass-id-empty"], surface={"tree": HERE})
+    old("pass blank", legacy(pass_id=" "), ["attestation-pass-id-empty"])
     old("pass empty", legacy(pass_id=""))
     old("no unit", legacy(drop=["unit"]), unit="")
     old("no unit, a verdict that needs one", legacy(drop=["unit", "unit_payload_json"], verdict="fail"))
