@@ -75,7 +75,7 @@ def build():
         """`problems` and `warnings` are what each line earns, by hand."""
         if isinstance(data, list):
             data = b"".join(line + b"\n" for line in data)
-        cursor = {"surface": surface or {"tree": HERE}, "bytes": 0, "lines": 0, "chain": "",
+        cursor = {"surface": surface or {"tree": HERE}, "bytes": 0, "lines": 0, "chain": "", "skipped": 0,
                   "at_end": at_end, **(start or {})}
         found = second.check_file(data, cursor, limits)
         assert [line["problems"] for line in found["lines"]] == problems, (
@@ -243,7 +243,7 @@ def build():
     file("another version's lines", whole, [[MISPLACED]] * 3, surface={"tree": HERE.replace("v1", "v2")})
     file("case of the path counts", whole[:1], [[MISPLACED]], surface={"tree": HERE.replace("checkout", "Checkout")})
     file("no path at all", whole[:1], [[MISPLACED]], surface={"tree": ""})
-    file("misplaced and broken", whole[1:2], [[MISPLACED, BROKEN]], surface={"tree": "v1/x.jsonl"})
+    file("misplaced and broken", whole[1:2], [[BROKEN, MISPLACED]], surface={"tree": "v1/x.jsonl"})
 
     # Records that should not have been written.
     def invalid(name, *codes, limits=LIMITS, **changes):
