@@ -5,6 +5,7 @@
 //! (see `tests/vectors/README.md`). The two have types of the same names and
 //! fields; one macro writes the conversions for both.
 
+use ghyll::policy::{Policy, PolicyError};
 use serde_json::{Value, json};
 
 /// An answer: the value, or the error of the policy.
@@ -235,10 +236,12 @@ macro_rules! conversions {
 
 /// The one type the two name differently.
 mod refusal {
+    pub use ghyll::policy::Refusal as component;
     pub use ghyll_policy::PolicyError as native;
 }
 
 conversions!(native, ghyll_policy);
+conversions!(component, ghyll::policy);
 
 /// The library, compiled natively.
 pub struct Native;
@@ -296,4 +299,75 @@ impl Judge for Native {
             ghyll_policy::check_lines(chunk, &native::cursor(cursor), &native::limits(limits));
         Ok(native::checked_json(&checked))
     }
+}
+
+/// The component, in our own host.
+pub struct Component(Policy);
+
+impl Component {
+    /// Loads it.
+    ///
+    /// # Panics
+    /// If this machine cannot run it.
+    #[must_use]
+    pub fn load() -> Self {
+        Self(Policy::load().expect("the component loads"))
+    }
+}
+
+impl Judge for Component {
+    fn call(&self, function: &str, args: &Value) -> Answer {
+        use component::{
+            arrow, clause, hint, hint_json, limits, line_json, path_json, payload, record,
+        };
+        let policy = &self.0;
+        let none = |()| Value::Null;
+        match function {
+            "synthesize-hint" => policy
+                .synthesize_hint(&clause(&args["c"]), &arrow(&args["def"]))
+                .map(|hint| hint_json(&hint)),
+            "encode-hint" => policy.encode_hint(&hint(&args["h"])).map(Value::from),
+            "attestation-ref" => policy
+                .attestation_ref(
+                    &text(&args["arrow_id"]),
+                    &text(&args["clause_id"]),
+                    number(&args["grid_version"]),
+                )
+                .map(Value::from),
+            "validate-unit-payload" => policy
+                .validate_unit_payload(
+                    &text(&args["unit"]),
+                    &payload(&args["payload"]),
+                    limits(args),
+                )
+                .map(none),
+            "encode-unit-payload" => {
+                policy.encode_unit_payload(&payload(&args["payload"])).map(Value::from)
+            }
+            "encode-attestation-path" => {
+                policy.encode_path(&record(&args["rec"])).map(|path| path_json(&path))
+            }
+            "validate" => policy.validate(&record(&args["rec"]), limits(&args["limits"])).map(none),
+            "encode-line" => policy
+                .encode_line(&record(&args["rec"]), &text(&args["prev_chain"]))
+                .map(|line| line_json(&line)),
+            "attestation-id" => policy
+                .attestation_id(&text(&args["attestation_ref"]), small(&args["round"]))
+                .map(Value::from),
+            "validate-op-id" => policy.validate_op_id(&text(&args["op_id"])).map(none),
+            other => panic!("no function {other}"),
+        }
+        .map_err(fault)
+    }
+
+    fn check_lines(&self, chunk: &[u8], cursor: &Value, limits: &Value) -> Answer {
+        self.0
+            .check_lines(chunk, &component::cursor(cursor), component::limits(limits))
+            .map(|checked| component::checked_json(&checked))
+            .map_err(fault)
+    }
+}
+
+fn fault(error: PolicyError) -> Fault {
+    Fault { code: error.code().into(), detail: error.to_string() }
 }

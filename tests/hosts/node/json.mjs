@@ -1,11 +1,13 @@
 // JSON with whole numbers of 64 bits, which a double cannot hold.
 
-/** Parses; `grid_version` becomes a BigInt. */
+/** Parses; a `grid_version` that is a whole number becomes a BigInt. */
 export function parse(text) {
-  // As strings first. Nothing inside a string can match: there, quotation marks
-  // have a backslash in front.
-  const marked = text.replace(/(?<!\\)"grid_version"\s*:\s*(\d+)(?=\s*[,}])/g, '"grid_version":"$1"');
-  return JSON.parse(marked, (key, value) => (key === "grid_version" ? BigInt(value) : value));
+  // Through a string that nobody writes. Nothing inside a string can match:
+  // there, quotation marks have a backslash in front.
+  const marked = text.replace(/(?<!\\)"grid_version"\s*:\s*(\d+)(?=\s*[,}])/g, '"grid_version":"u64 $1"');
+  return JSON.parse(marked, (key, value) =>
+    key === "grid_version" && /^u64 \d+$/.test(value) ? BigInt(value.slice(4)) : value,
+  );
 }
 
 /** Writes; a BigInt as the number it is. */

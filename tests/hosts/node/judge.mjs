@@ -20,6 +20,24 @@ const FIELDS = `attestation_id kind arrow_id clause_id op_id attested_by_role so
   context stratum unit unit_payload_json hint_json`.split(/\s+/);
 const ABSENT = { grid_version: 0n, unit_payload_json: "{}", hint_json: "{}" };
 
+/** All fields of a record from those given. */
+function recordOf(given) {
+  if (given === null || typeof given !== "object" || Array.isArray(given)) {
+    throw new TypeError("not a JSON object");
+  }
+  const rec = Object.fromEntries(FIELDS.map((key) => [key, Object.hasOwn(given, key) ? given[key] : (ABSENT[key] ?? "")]));
+  for (const [key, value] of Object.entries(rec)) {
+    const type = key === "grid_version" ? "bigint" : "string";
+    if (typeof value !== type) throw new TypeError(`${key} is no ${type}`);
+    // JSON can spell half a surrogate pair; no text can hold it.
+    if (type === "string" && !value.isWellFormed()) throw new TypeError(`${key} is no text`);
+  }
+  if (BigInt.asUintN(64, rec.grid_version) !== rec.grid_version) {
+    throw new TypeError("grid_version is beyond 64 bits");
+  }
+  return rec;
+}
+
 /** The code (empty when valid), the path and the line a record has. */
 function judge(policy, rec, prevChain) {
   const answer = { code: "", detail: "", path: "", truncated: false, substituted: [], chain: "", line: "" };
@@ -50,12 +68,7 @@ try {
       },
     },
   });
-  const given = parse(readFileSync(positionals[0] ?? 0, "utf8"));
-  const rec = Object.fromEntries(FIELDS.map((key) => [key, given[key] ?? ABSENT[key] ?? ""]));
-  for (const [key, value] of Object.entries(rec)) {
-    const type = key === "grid_version" ? "bigint" : "string";
-    if (typeof value !== type) throw new TypeError(`${key} is no ${type}`);
-  }
+  const rec = recordOf(parse(readFileSync(positionals[0] ?? 0, "utf8")));
   const answer = judge(await loadPolicy(values.component), rec, values["prev-chain"]);
   console.log(stringify(answer));
   process.exitCode = answer.code ? 1 : 0;

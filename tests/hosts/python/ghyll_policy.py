@@ -53,7 +53,7 @@ class Policy:
 
     def parameters(self, interface, function):
         """The names of a function's parameters."""
-        return [name for name, _ in self.function(interface, function)[1]]
+        return [name.replace("-", "_") for name, _ in self.function(interface, function)[1]]
 
     def function(self, interface, function):
         key = (interface, function)

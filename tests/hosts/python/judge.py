@@ -24,6 +24,19 @@ FIELDS = (
 ABSENT = {"grid_version": 0, "unit_payload_json": "{}", "hint_json": "{}"}
 
 
+def record_of(given):
+    """All fields of a record from those given."""
+    if not isinstance(given, dict):
+        raise TypeError("not a JSON object")
+    rec = {key: given.get(key, ABSENT.get(key, "")) for key in FIELDS}
+    for key, value in rec.items():
+        if type(value) is not (int if key == "grid_version" else str):
+            raise TypeError("%s is of the wrong type" % key)
+    if not 0 <= rec["grid_version"] < 1 << 64:
+        raise ValueError("grid_version is beyond 64 bits")
+    return rec
+
+
 def judge(policy, rec, prev_chain):
     """The code (empty when valid), the path and the line a record has."""
     answer = {"code": "", "detail": "", "path": "", "truncated": False, "substituted": [],
@@ -49,10 +62,9 @@ def main():
     options = arguments.parse_args()
     try:
         with open(options.record, encoding="utf-8") if options.record else sys.stdin as source:
-            given = json.load(source)
-        rec = {key: given.get(key, ABSENT.get(key, "")) for key in FIELDS}
+            rec = record_of(json.load(source))
         answer = judge(Policy(options.component), rec, options.prev_chain)
-    except (OSError, ValueError, AttributeError, TypeError) as error:
+    except (OSError, ValueError, TypeError) as error:
         print("judge.py: %s" % error, file=sys.stderr)
         return 2
     print(json.dumps(answer, ensure_ascii=False, separators=(",", ":")))

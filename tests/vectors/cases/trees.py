@@ -32,7 +32,8 @@ def flat_of(tree):
 
 
 def build():
-    """Name, files by path below the project, and findings (code, path, line).
+    """Name, files by path below `.ghyll`, and findings: code, path below the tree
+    (empty for the flat file), line.
 
     The findings are by hand: nothing here asks any implementation.
     """
@@ -100,5 +101,8 @@ def write(root):
         (home / ".ghyll" / "attestations").mkdir(exist_ok=True)
         for path, target in case["links"].items():
             os.symlink(target, home / ".ghyll" / path)
-        findings = [dict(zip(("code", "path", "line"), finding)) for finding in case["findings"]]
+        findings = [
+            {"code": code, "path": "attestations/" + path if path else "attestations.jsonl", "line": line}
+            for code, path, line in case["findings"]
+        ]
         (home / "findings.json").write_text(json.dumps(findings, indent=1) + "\n")
