@@ -40,12 +40,7 @@ fn text(value: &Value) -> String {
 }
 
 fn texts(value: &Value) -> Vec<String> {
-    value
-        .as_array()
-        .expect("a list")
-        .iter()
-        .map(text)
-        .collect()
+    value.as_array().expect("a list").iter().map(text).collect()
 }
 
 fn number(value: &Value) -> u64 {
@@ -249,7 +244,9 @@ pub struct Native;
 impl Judge for Native {
     fn call(&self, function: &str, args: &Value) -> Answer {
         use ghyll_policy as policy;
-        use native::{arrow, clause, hint, hint_json, limits, line_json, path_json, payload, record};
+        use native::{
+            arrow, clause, hint, hint_json, limits, line_json, path_json, payload, record,
+        };
         let none = |()| Value::Null;
         let answer = match function {
             "synthesize-hint" => {
@@ -277,10 +274,8 @@ impl Judge for Native {
             "validate" => {
                 policy::validate(&record(&args["rec"]), &limits(&args["limits"])).map(none)
             }
-            "encode-line" => {
-                policy::encode_line(&record(&args["rec"]), &text(&args["prev_chain"]))
-                    .map(|line| line_json(&line))
-            }
+            "encode-line" => policy::encode_line(&record(&args["rec"]), &text(&args["prev_chain"]))
+                .map(|line| line_json(&line)),
             "attestation-id" => Ok(json!(policy::attestation_id(
                 &text(&args["attestation_ref"]),
                 small(&args["round"]),
@@ -341,13 +336,15 @@ impl Judge for Component {
                     limits(args),
                 )
                 .map(none),
-            "encode-unit-payload" => {
-                policy.encode_unit_payload(&payload(&args["payload"])).map(Value::from)
-            }
-            "encode-attestation-path" => {
-                policy.encode_path(&record(&args["rec"])).map(|path| path_json(&path))
-            }
-            "validate" => policy.validate(&record(&args["rec"]), limits(&args["limits"])).map(none),
+            "encode-unit-payload" => policy
+                .encode_unit_payload(&payload(&args["payload"]))
+                .map(Value::from),
+            "encode-attestation-path" => policy
+                .encode_path(&record(&args["rec"]))
+                .map(|path| path_json(&path)),
+            "validate" => policy
+                .validate(&record(&args["rec"]), limits(&args["limits"]))
+                .map(none),
             "encode-line" => policy
                 .encode_line(&record(&args["rec"]), &text(&args["prev_chain"]))
                 .map(|line| line_json(&line)),
@@ -369,5 +366,8 @@ impl Judge for Component {
 }
 
 fn fault(error: PolicyError) -> Fault {
-    Fault { code: error.code().into(), detail: error.to_string() }
+    Fault {
+        code: error.code().into(),
+        detail: error.to_string(),
+    }
 }

@@ -30,7 +30,10 @@ pub fn hosts() -> PathBuf {
 /// # Panics
 /// Under `CI=true`.
 pub fn skip(why: &str) {
-    assert!(env::var("CI").as_deref() != Ok("true"), "may not skip in CI: {why}");
+    assert!(
+        env::var("CI").as_deref() != Ok("true"),
+        "may not skip in CI: {why}"
+    );
     eprintln!("skipped: {why}");
 }
 
@@ -51,7 +54,9 @@ pub fn output(command: &mut Command) -> Option<Output> {
 /// # Panics
 /// If it does not.
 pub fn succeed(command: &mut Command) -> String {
-    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let output = command
+        .output()
+        .unwrap_or_else(|error| panic!("{command:?}: {error}"));
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     assert!(
         output.status.success(),
@@ -81,7 +86,13 @@ pub fn python() -> Option<PathBuf> {
     let home = set_up("python", &[&needed], |home| {
         succeed(Command::new("python3").args(["-m", "venv"]).arg(home));
         let mut pip = Command::new(home.join("bin/python"));
-        pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
+        pip.args([
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+        ]);
         succeed(pip.arg("--requirement").arg(&needed));
     });
     Some(home.join("bin/python"))
@@ -102,7 +113,11 @@ pub fn node() -> Option<PathBuf> {
         for file in &locked {
             copy(file, home);
         }
-        succeed(Command::new("npm").args(["ci", "--no-audit", "--no-fund"]).current_dir(home));
+        succeed(
+            Command::new("npm")
+                .args(["ci", "--no-audit", "--no-fund"])
+                .current_dir(home),
+        );
     });
     for entry in fs::read_dir(&source).expect("the Node host") {
         let file = entry.expect("an entry").path();
@@ -125,8 +140,10 @@ fn set_up(name: &str, sources: &[&PathBuf], make: impl FnOnce(&Path)) -> PathBuf
     // Tests run side by side, also in several processes; one sets up.
     let lock = fs::File::create(hosts.join(format!("{name}.lock"))).expect("a lock file");
     lock.lock().expect("the lock");
-    let made_from: Vec<u8> =
-        sources.iter().flat_map(|file| fs::read(file).expect("a source")).collect();
+    let made_from: Vec<u8> = sources
+        .iter()
+        .flat_map(|file| fs::read(file).expect("a source"))
+        .collect();
     let home = hosts.join(name);
     let stamp = hosts.join(format!("{name}.made-from"));
     if fs::read(&stamp).ok().as_ref() != Some(&made_from) {

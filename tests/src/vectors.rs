@@ -83,7 +83,9 @@ fn ask_about_file(judge: &dyn Judge, case: &Value, cuts: &Value) -> Value {
         .flat_map(bytes)
         .collect();
     let mut edges: Vec<usize> = match cuts["every"].as_u64() {
-        Some(step) => (0..data.len()).step_by(usize::try_from(step).expect("a step")).collect(),
+        Some(step) => (0..data.len())
+            .step_by(usize::try_from(step).expect("a step"))
+            .collect(),
         None => iter::once(0)
             .chain(cuts.as_array().expect("cuts").iter().map(offset))
             .collect(),
@@ -139,7 +141,10 @@ pub fn check_chunks<'a>(
     for line in &mut lines {
         for kind in ["problems", "warnings"] {
             if let Value::Array(faults) = line[kind].take() {
-                line[kind] = faults.into_iter().map(|mut fault| fault["code"].take()).collect();
+                line[kind] = faults
+                    .into_iter()
+                    .map(|mut fault| fault["code"].take())
+                    .collect();
             }
         }
     }
@@ -183,7 +188,10 @@ fn base64(text: &str) -> Vec<u8> {
     const DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let (mut bits, mut have, mut out) = (0u32, 0, Vec::new());
     for digit in text.bytes().filter(|digit| *digit != b'=') {
-        let value = DIGITS.iter().position(|known| *known == digit).expect("base64");
+        let value = DIGITS
+            .iter()
+            .position(|known| *known == digit)
+            .expect("base64");
         bits = bits << 6 | u32::try_from(value).expect("six bits");
         have += 6;
         if have >= 8 {

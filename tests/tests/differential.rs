@@ -36,24 +36,77 @@ const FIELDS: [&str; 18] = [
 
 /// What means something somewhere in the contract.
 const WORDS: [&str; 56] = [
-    "", " ", ".", "..", "a", "a.", "a/b", "__", "_", "init", " Init ", "con", "NUL.txt", "lpt9.",
-    "pass", "fail", "insufficient-basis", "accepted-risk", "route-upstream", "confirm",
-    "record-locations-inspected", "write-residue-note", "depth-type", "on-the-spot", "analyst",
-    "ANALYST", "architect", "skeptic", "alice@example.com", "-alice", "att-A-C1-v1.r2", "x.r1",
-    "x.r02", "x.r99999999999", "2026-03-04T10:11:12.123456789Z", "2024-02-29T23:59:59.0Z",
-    "2026-02-30T00:00:00.000000000Z", "{}", "[]", "{\"residue\":\"x\"}", "{\"inspected\":[\"a\"]}",
-    "{\"inspected\":[\" \"],\"residue\":\" \"}", "{\"residue\":\"\\ud800\"}", "{\"a\":1e999}", "\0",
-    "\u{1b}[2J", "\n", "\r", "\u{7f}", "\u{85}", "\u{a0}", "\u{200b}", "\u{202e}", "é", "🦊", "İß",
+    "",
+    " ",
+    ".",
+    "..",
+    "a",
+    "a.",
+    "a/b",
+    "__",
+    "_",
+    "init",
+    " Init ",
+    "con",
+    "NUL.txt",
+    "lpt9.",
+    "pass",
+    "fail",
+    "insufficient-basis",
+    "accepted-risk",
+    "route-upstream",
+    "confirm",
+    "record-locations-inspected",
+    "write-residue-note",
+    "depth-type",
+    "on-the-spot",
+    "analyst",
+    "ANALYST",
+    "architect",
+    "skeptic",
+    "alice@example.com",
+    "-alice",
+    "att-A-C1-v1.r2",
+    "x.r1",
+    "x.r02",
+    "x.r99999999999",
+    "2026-03-04T10:11:12.123456789Z",
+    "2024-02-29T23:59:59.0Z",
+    "2026-02-30T00:00:00.000000000Z",
+    "{}",
+    "[]",
+    "{\"residue\":\"x\"}",
+    "{\"inspected\":[\"a\"]}",
+    "{\"inspected\":[\" \"],\"residue\":\" \"}",
+    "{\"residue\":\"\\ud800\"}",
+    "{\"a\":1e999}",
+    "\0",
+    "\u{1b}[2J",
+    "\n",
+    "\r",
+    "\u{7f}",
+    "\u{85}",
+    "\u{a0}",
+    "\u{200b}",
+    "\u{202e}",
+    "é",
+    "🦊",
+    "İß",
 ];
 
 fn cases() -> u32 {
-    let chosen = env::var("GHYLL_CASES").ok().map(|cases| cases.parse().expect("a number"));
+    let chosen = env::var("GHYLL_CASES")
+        .ok()
+        .map(|cases| cases.parse().expect("a number"));
     let ci = env::var("CI").as_deref() == Ok("true");
     chosen.unwrap_or(if ci { 100_000 } else { 1_500 })
 }
 
 /// Tries a property so often; one pair of judges serves all cases.
-fn always<S: Strategy>(inputs: S, holds: impl Fn(&Component, S::Value) -> Result<(), TestCaseError>) {
+fn always<S: Strategy>(
+    inputs: S,
+    holds: impl Fn(&Component, S::Value) -> Result<(), TestCaseError>,
+) {
     let component = Component::load();
     let config = ProptestConfig {
         cases: cases(),
@@ -131,15 +184,21 @@ fn payload() -> impl Strategy<Value = Value> {
 fn texts(keys: &'static [&'static str]) -> impl Strategy<Value = Value> {
     prop::collection::vec(text(), keys.len()).prop_map(move |texts| {
         let texts = texts.into_iter().map(Value::from);
-        keys.iter().map(|key| (*key).to_owned()).zip(texts).collect::<Map<_, _>>().into()
+        keys.iter()
+            .map(|key| (*key).to_owned())
+            .zip(texts)
+            .collect::<Map<_, _>>()
+            .into()
     })
 }
 
 fn call() -> impl Strategy<Value = (&'static str, Value)> {
     let chain = || prop_oneof![Just(String::new()), "[0-9a-f]{64}", text()];
     prop_oneof![
-        (texts(&["clause_id", "concept", "depth_type_attestation_ref"]),
-         texts(&["id", "source_role", "target_role", "context", "stratum"]))
+        (
+            texts(&["clause_id", "concept", "depth_type_attestation_ref"]),
+            texts(&["id", "source_role", "target_role", "context", "stratum"])
+        )
             .prop_map(|(c, def)| ("synthesize-hint", json!({ "c": c, "def": def }))),
         texts(&["arrow_id", "clause_id", "concept", "attestation_ref"])
             .prop_map(|h| ("encode-hint", json!({ "h": h }))),
@@ -147,8 +206,10 @@ fn call() -> impl Strategy<Value = (&'static str, Value)> {
             "attestation-ref",
             json!({ "arrow_id": arrow, "clause_id": clause, "grid_version": version }),
         )),
-        (text(), small())
-            .prop_map(|(of, round)| ("attestation-id", json!({ "attestation_ref": of, "round": round }))),
+        (text(), small()).prop_map(|(of, round)| (
+            "attestation-id",
+            json!({ "attestation_ref": of, "round": round })
+        )),
         (text(), payload(), small()).prop_map(|(unit, payload, most)| (
             "validate-unit-payload",
             json!({ "unit": unit, "payload": payload, "max_residue_bytes": most }),
@@ -196,7 +257,10 @@ fn damage() -> impl Strategy<Value = Damage> {
 
 /// A file: lines that chain, some of them older, some damaged.
 fn file() -> impl Strategy<Value = Vec<u8>> {
-    let lines = prop::collection::vec((record(), prop::bool::weighted(0.2), select(&FIELDS[..])), 0..4);
+    let lines = prop::collection::vec(
+        (record(), prop::bool::weighted(0.2), select(&FIELDS[..])),
+        0..4,
+    );
     (lines, prop::collection::vec(damage(), 0..3)).prop_map(|(lines, damages)| {
         let mut chain = String::new();
         let mut file = Vec::new();
@@ -205,7 +269,10 @@ fn file() -> impl Strategy<Value = Vec<u8>> {
             match Native.call("encode-line", &args) {
                 Ok(line) if !older => {
                     file.extend_from_slice(line["line"].as_str().expect("a line").as_bytes());
-                    line["chain"].as_str().expect("a chain").clone_into(&mut chain);
+                    line["chain"]
+                        .as_str()
+                        .expect("a chain")
+                        .clone_into(&mut chain);
                 }
                 _ => {
                     record.as_object_mut().expect("a record").remove(lost);
@@ -290,7 +357,10 @@ fn where_a_file_is_cut_does_not_matter() {
         let mut edges: Vec<usize> = cuts.iter().map(|cut| cut.index(file.len() + 1)).collect();
         edges.extend([0, file.len()]);
         edges.sort_unstable();
-        let pieces: Vec<&[u8]> = edges.windows(2).map(|edge| &file[edge[0]..edge[1]]).collect();
+        let pieces: Vec<&[u8]> = edges
+            .windows(2)
+            .map(|edge| &file[edge[0]..edge[1]])
+            .collect();
         let whole = check_chunks(&Native, [&file[..]], &start, &limits);
         prop_assert_eq!(check_chunks(component, pieces, &start, &limits), whole);
         Ok(())

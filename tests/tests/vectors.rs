@@ -8,8 +8,16 @@ use ghyll_tests::{runtimes, vectors};
 fn agrees(judge: &dyn Judge) {
     let cases = vectors::cases();
     assert!(cases.len() > 800, "only {} cases", cases.len());
-    let wrong: Vec<String> = cases.iter().flat_map(|case| vectors::ask(judge, case)).collect();
-    assert!(wrong.is_empty(), "{} answers differ:\n{}", wrong.len(), wrong.join("\n"));
+    let wrong: Vec<String> = cases
+        .iter()
+        .flat_map(|case| vectors::ask(judge, case))
+        .collect();
+    assert!(
+        wrong.is_empty(),
+        "{} answers differ:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
 }
 
 #[test]
@@ -31,7 +39,10 @@ fn a_wrong_answer_is_noticed() {
         ("check-lines", "/ok/lines"),
         ("validate", "/ok"),
     ] {
-        let case = cases.iter().find(|case| case["call"] == call).expect("a case");
+        let case = cases
+            .iter()
+            .find(|case| case["call"] == call)
+            .expect("a case");
         assert_eq!(vectors::ask(&Native, case), [""; 0]);
         let mut wrong = case.clone();
         *wrong.pointer_mut(part).expect("a part of the case") = "another".into();
@@ -63,7 +74,9 @@ fn node_agrees() {
 #[test]
 fn the_vectors_are_what_the_contract_derives() {
     let mut derive = Command::new("python3");
-    derive.arg(vectors::folder().join("derive.py")).arg("--check");
+    derive
+        .arg(vectors::folder().join("derive.py"))
+        .arg("--check");
     match runtimes::output(&mut derive) {
         Some(output) => {
             let said = String::from_utf8_lossy(&output.stderr);
