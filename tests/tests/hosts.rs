@@ -84,7 +84,10 @@ fn judges_like_the_library(host: impl Fn() -> Command) {
     let records = records();
     assert!(records.len() >= 8, "only {} records", records.len());
     for record in records {
-        let (answer, expected) = (judge(&mut host(), &record.to_string()), expected(&record, ""));
+        let (answer, expected) = (
+            judge(&mut host(), &record.to_string()),
+            expected(&record, ""),
+        );
         assert_eq!(answer, expected, "{record:.500}");
         let mut linked = host();
         linked.args(["--prev-chain", &chain]);
@@ -94,8 +97,16 @@ fn judges_like_the_library(host: impl Fn() -> Command) {
         });
     }
     for nothing in [
-        "", "x", "null", "[]", "{\"kind\":1}", "{\"kind\":null}", "{\"kind\":\"\\ud800\"}",
-        "{\"grid_version\":\"1\"}", "{\"grid_version\":-1}", "{\"grid_version\":1.5}",
+        "",
+        "x",
+        "null",
+        "[]",
+        "{\"kind\":1}",
+        "{\"kind\":null}",
+        "{\"kind\":\"\\ud800\"}",
+        "{\"grid_version\":\"1\"}",
+        "{\"grid_version\":-1}",
+        "{\"grid_version\":1.5}",
         "{\"grid_version\":18446744073709551616}",
     ] {
         assert_eq!(judge(&mut host(), nothing), (2, Value::Null), "{nothing}");
@@ -133,7 +144,13 @@ fn findings(list: &Value) -> Vec<(String, String, u64)> {
         .as_array()
         .expect("findings")
         .iter()
-        .map(|f| (text(&f["code"]), text(&f["path"]), f["line"].as_u64().expect("a line")))
+        .map(|f| {
+            (
+                text(&f["code"]),
+                text(&f["path"]),
+                f["line"].as_u64().expect("a line"),
+            )
+        })
         .collect();
     findings.sort();
     findings
@@ -142,13 +159,19 @@ fn findings(list: &Value) -> Vec<(String, String, u64)> {
 /// A project for each case, below `folder`, by name.
 fn projects(folder: &Path) -> Vec<(String, std::path::PathBuf)> {
     let mut derive = Command::new("python3");
-    derive.arg(vectors::folder().join("derive.py")).arg("--tree").arg(folder);
+    derive
+        .arg(vectors::folder().join("derive.py"))
+        .arg("--tree")
+        .arg(folder);
     runtimes::succeed(&mut derive);
     let mut projects: Vec<_> = fs::read_dir(folder)
         .expect("projects")
         .map(|entry| {
             let entry = entry.expect("a project");
-            (entry.file_name().into_string().expect("a name"), entry.path())
+            (
+                entry.file_name().into_string().expect("a name"),
+                entry.path(),
+            )
         })
         .collect();
     projects.sort();
@@ -167,12 +190,22 @@ fn python_verifies_a_tree_with_the_component_alone() {
         let expected = fs::read(project.join("findings.json")).expect("the findings by hand");
         let expected = findings(&serde_json::from_slice(&expected).expect("JSON"));
         let mut verify = Command::new(&python);
-        verify.arg(runtimes::hosts().join("verify.py")).arg(&project);
-        let output = verify.arg("--component").arg(runtimes::component()).output().expect("it runs");
+        verify
+            .arg(runtimes::hosts().join("verify.py"))
+            .arg(&project);
+        let output = verify
+            .arg("--component")
+            .arg(runtimes::component())
+            .output()
+            .expect("it runs");
         let report: Value = serde_json::from_slice(&output.stdout)
             .unwrap_or_else(|_| panic!("{name}: {}", String::from_utf8_lossy(&output.stderr)));
         assert_eq!(findings(&report["issues"]), expected, "{name}");
         assert_eq!(report["ok"], expected.is_empty(), "{name}");
-        assert_eq!(output.status.code(), Some(i32::from(!expected.is_empty())), "{name}");
+        assert_eq!(
+            output.status.code(),
+            Some(i32::from(!expected.is_empty())),
+            "{name}"
+        );
     }
 }
