@@ -68,6 +68,26 @@ pub fn succeed(command: &mut Command) -> String {
     text(&output.stdout)
 }
 
+/// The `ghyll` binary, built as this test was.
+///
+/// # Panics
+/// If it does not build.
+#[must_use]
+pub fn ghyll() -> PathBuf {
+    let mut build = Command::new(env!("CARGO"));
+    build.args(["build", "--quiet", "--package", "ghyll", "--bin", "ghyll"]);
+    if !cfg!(debug_assertions) {
+        build.arg("--release");
+    }
+    succeed(build.arg("--target-dir").arg(target()).current_dir(root()));
+    let profile = if cfg!(debug_assertions) {
+        "debug"
+    } else {
+        "release"
+    };
+    target().join(profile).join("ghyll")
+}
+
 /// Whether a program is here and answers `--version`.
 fn present(program: &str) -> bool {
     output(Command::new(program).arg("--version")).is_some_and(|output| output.status.success())

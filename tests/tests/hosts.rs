@@ -83,18 +83,19 @@ fn judges_like_the_library(host: impl Fn() -> Command) {
     let chain = "5e".repeat(32);
     let records = records();
     assert!(records.len() >= 8, "only {} records", records.len());
+    let mut linked = host();
+    linked.args(["--prev-chain", &chain]);
+    let record = &records[0];
+    assert_eq!(
+        judge(&mut linked, &record.to_string()),
+        expected(record, &chain)
+    );
     for record in records {
         let (answer, expected) = (
             judge(&mut host(), &record.to_string()),
             expected(&record, ""),
         );
         assert_eq!(answer, expected, "{record:.500}");
-        let mut linked = host();
-        linked.args(["--prev-chain", &chain]);
-        assert_eq!(judge(&mut linked, &record.to_string()).1["chain"], {
-            let (_, answer) = self::expected(&record, &chain);
-            answer["chain"].clone()
-        });
     }
     for nothing in [
         "",
@@ -176,6 +177,133 @@ fn projects(folder: &Path) -> Vec<(String, std::path::PathBuf)> {
         .collect();
     projects.sort();
     projects
+}
+
+/// A project in which `ghyll` recorded something: on the spot for an arrow, and
+/// four verdicts of one pass in one file.
+fn recorded(project: &Path) {
+    let ghyll = runtimes::ghyll();
+    let run = |args: &[&str]| {
+        let output = Command::new(&ghyll)
+            .arg("--dir")
+            .arg(project)
+            .args(args)
+            .output()
+            .expect("ghyll runs");
+        // An arrow that is not complete is a 1.
+        let fine = matches!(output.status.code(), Some(0 | 1));
+        assert!(
+            fine,
+            "{args:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+    };
+    run(&["init", "--op-id", "alice"]);
+    run(&["init", "attest", "--op-id", "alice"]);
+    run(&["dispatch", "A-checkout"]);
+    let by = ["--op-id", "zoë@example.com"];
+    let attest = |args: &[&str]| run(&[&["attest"], args, &by].concat());
+    attest(&["att-A-checkout-C1-v1", "pass"]);
+    attest(&[
+        "att-A-checkout-C2-v1",
+        "fail",
+        "--inspected",
+        "features/\"a\".feature:1",
+    ]);
+    attest(&[
+        "att-A-checkout-C3-v1",
+        "pass",
+        "--residue",
+        "looked\tat \\ it: é🦊",
+    ]);
+    attest(&["att-A-checkout-C1-v1", "fail", "--inspected", "b.feature:2"]);
+}
+
+/// The files of a project's audit tree, by their path below its root.
+fn tree(project: &Path) -> Vec<(String, String)> {
+    fn descend(root: &Path, folder: &Path, files: &mut Vec<(String, String)>) {
+        for entry in fs::read_dir(folder).expect("a folder of the tree") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                descend(root, &path, files);
+            } else {
+                let below = path
+                    .strip_prefix(root)
+                    .expect("below")
+                    .to_str()
+                    .expect("text");
+                files.push((below.into(), fs::read_to_string(&path).expect("lines")));
+            }
+        }
+    }
+    let root = project.join(".ghyll/attestations");
+    let mut files = Vec::new();
+    descend(&root, &root, &mut files);
+    files
+}
+
+#[test]
+fn every_host_writes_what_ghyll_wrote() {
+    let (Some(python), Some(node)) = (runtimes::python(), runtimes::node()) else {
+        return runtimes::skip("not both of python3 and node");
+    };
+    let project = tempfile::tempdir().expect("a folder");
+    recorded(project.path());
+    let files = tree(project.path());
+    assert_eq!(
+        files
+            .iter()
+            .map(|(_, text)| text.lines().count())
+            .sum::<usize>(),
+        5
+    );
+    for (path, text) in &files {
+        let mut prev_chain = String::new();
+        for line in text.split_inclusive('\n') {
+            for (program, script) in [
+                (python.as_path(), runtimes::hosts().join("python/judge.py")),
+                (Path::new("node"), node.join("judge.mjs")),
+            ] {
+                let mut host = Command::new(program);
+                host.arg(&script).args(["--prev-chain", &prev_chain]);
+                let (status, answer) = judge(&mut host, line);
+                assert_eq!((status, &answer["code"]), (0, &json!("")), "{line}");
+                assert_eq!(answer["path"], *path);
+                assert_eq!(answer["line"], line);
+            }
+            let line: Value = serde_json::from_str(line).expect("a line is JSON");
+            line["chain"]
+                .as_str()
+                .expect("a chain")
+                .clone_into(&mut prev_chain);
+        }
+    }
+    let verify = || {
+        let script = runtimes::hosts().join("verify.py");
+        let mut verify = Command::new(&python);
+        verify.arg(script).arg(project.path());
+        verify
+            .arg("--component")
+            .arg(runtimes::component())
+            .output()
+            .expect("it runs")
+    };
+    assert_eq!(verify().status.code(), Some(0));
+    let (path, text) = files
+        .iter()
+        .find(|(_, text)| text.lines().count() == 4)
+        .expect("the pass");
+    let file = project.path().join(".ghyll/attestations").join(path);
+    fs::write(file, text.replacen("zoë", "eve", 1)).expect("the damage");
+    let damaged = verify();
+    assert_eq!(damaged.status.code(), Some(1));
+    let report: Value = serde_json::from_slice(&damaged.stdout).expect("a report");
+    let broken = (
+        "attestation-chain-broken".to_owned(),
+        format!("attestations/{path}"),
+        1,
+    );
+    assert!(findings(&report["issues"]).contains(&broken), "{report:#}");
 }
 
 #[test]
