@@ -160,8 +160,7 @@ def parse_line(raw):
             if not -(1 << 63) <= value <= MAX_U64:
                 return None
             value = unix_time(value)
-        elif not isinstance(value, str) or re.search("[\ud800-\udfff]", value):
-            # JSON can spell half a surrogate pair; no text can hold it.
+        elif not policy.is_text(value):
             return None
         if key != "chain":
             rec[key] = value

@@ -208,12 +208,18 @@ def parse_payload(text):
         return None
     for key, value in members:
         if key == "inspected":
-            if type(value) is not list or not all(isinstance(item, str) for item in value):
+            if type(value) is not list or not all(map(is_text, value)):
                 return None
-        elif key != "residue" or not isinstance(value, str):
+        elif key != "residue" or not is_text(value):
             return None
         payload[key] = value
     return payload
+
+
+def is_text(value):
+    """Whether a JSON value is a string that text can hold: JSON can also spell
+    half a surrogate pair."""
+    return isinstance(value, str) and not re.search("[\ud800-\udfff]", value)
 
 
 # --- paths ----------------------------------------------------------------------

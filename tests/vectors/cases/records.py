@@ -157,6 +157,17 @@ def build():
               unit="write-residue-note", unit_payload_json=text)
     valid("payload with an escaped key", unit="write-residue-note", unit_payload_json='{"\\u0072esidue":"x"}')
 
+    half = "payload shape: half a surrogate pair"
+    valid(half, "attestation-payload-malformed", unit="write-residue-note",
+          unit_payload_json='{"residue":"\\ud800"}')
+    valid("payload: a surrogate pair", unit="write-residue-note",
+          unit_payload_json='{"residue":"\\ud83e\\udd8a"}')
+    # A hint need only be an object, whatever reading it would take.
+    valid("hint: deep", hint_json='{"a":' + "[" * 400 + "]" * 400 + "}")
+    valid("hint: half a surrogate pair", hint_json='{"a":"\\ud800"}')
+    valid("hint: beyond any double", hint_json='{"a":[1e999,-0,0.1e-999]}')
+    valid("hint: a key twice", hint_json='{"a":1,"a":2}')
+
     # Reason.
     valid("reason: 4096 bytes", reason=repeat("x", 4096))
     valid("reason: 4097 bytes", "attestation-reason-invalid", reason=repeat("x", 4097))
