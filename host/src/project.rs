@@ -50,7 +50,10 @@ impl ProjectError {
     }
 
     fn io(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
-        move |source| Self::Io { path: path.into(), source }
+        move |source| Self::Io {
+            path: path.into(),
+            source,
+        }
     }
 }
 
@@ -91,7 +94,10 @@ impl Project {
             Err(e) => return Err(ProjectError::io(root)(e)),
         };
         match dir.open_dir_nofollow(GHYLL_DIR) {
-            Ok(ghyll) => Ok(Self { root: absolute(root)?, ghyll }),
+            Ok(ghyll) => Ok(Self {
+                root: absolute(root)?,
+                ghyll,
+            }),
             Err(e) if e.kind() == io::ErrorKind::NotFound => {
                 Err(ProjectError::NotFound(root.to_owned()))
             }
@@ -142,8 +148,16 @@ impl Project {
     pub fn lock(&self) -> Result<SessionLock, ProjectError> {
         let io = || ProjectError::io(self.path_of(LOCK_FILE));
         let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).follow(FollowSymlinks::No);
-        let mut file = self.ghyll.open_with(LOCK_FILE, &options).map_err(io())?.into_std();
+        options
+            .read(true)
+            .write(true)
+            .create(true)
+            .follow(FollowSymlinks::No);
+        let mut file = self
+            .ghyll
+            .open_with(LOCK_FILE, &options)
+            .map_err(io())?
+            .into_std();
         match file.try_lock() {
             Ok(()) => {}
             Err(std::fs::TryLockError::WouldBlock) => {
@@ -152,7 +166,9 @@ impl Project {
             Err(std::fs::TryLockError::Error(e)) => return Err(io()(e)),
         }
         let pid = std::process::id();
-        file.set_len(0).and_then(|()| writeln!(file, "{pid}")).map_err(io())?;
+        file.set_len(0)
+            .and_then(|()| writeln!(file, "{pid}"))
+            .map_err(io())?;
         Ok(SessionLock { _file: file })
     }
 

@@ -37,7 +37,7 @@ pub struct AttestArgs {
 }
 
 pub fn dispatch(common: &Common, out: &Output, arrow: &str) -> Result<u8, Failure> {
-    let session = common.session()?;
+    let session = common.session(out)?;
     let done = session.dispatch(arrow)?;
     if out.json() {
         let requested: Vec<_> = done.requested.iter().map(|r| &r.attestation_ref).collect();
@@ -47,7 +47,11 @@ pub fn dispatch(common: &Common, out: &Output, arrow: &str) -> Result<u8, Failur
         }))?;
     } else {
         let id = clean(arrow);
-        out.line(&format!("{id}: {} (pass {})", output::status(done.status.as_str()), done.pass_id))?;
+        out.line(&format!(
+            "{id}: {} (pass {})",
+            output::status(done.status.as_str()),
+            done.pass_id
+        ))?;
         for request in &done.requested {
             out.line(&format!(
                 "  asks for {}: {}",
@@ -56,17 +60,29 @@ pub fn dispatch(common: &Common, out: &Output, arrow: &str) -> Result<u8, Failur
             ))?;
         }
     }
-    Ok(if done.status == ArrowStatus::Complete { 0 } else { NO })
+    Ok(if done.status == ArrowStatus::Complete {
+        0
+    } else {
+        NO
+    })
 }
 
 pub fn attest(common: &Common, out: &Output, args: AttestArgs) -> Result<u8, Failure> {
-    let residue = match args.residue.as_deref().map(|text| (text, text.strip_prefix('@'))) {
+    let residue = match args
+        .residue
+        .as_deref()
+        .map(|text| (text, text.strip_prefix('@')))
+    {
         None => String::new(),
         Some((_, Some(file))) => read_note(Path::new(file))?,
         Some((text, None)) => text.to_owned(),
     };
-    let submission = Submission { verdict: args.verdict, inspected: args.inspected, residue };
-    let session = common.session()?;
+    let submission = Submission {
+        verdict: args.verdict,
+        inspected: args.inspected,
+        residue,
+    };
+    let session = common.session(out)?;
     let recorded = session.attest(&args.attestation_ref, &submission, &args.op_id)?;
     if out.json() {
         out.json_text(recorded.line.trim_end())?;
@@ -78,10 +94,18 @@ pub fn attest(common: &Common, out: &Output, args: AttestArgs) -> Result<u8, Fai
 
 fn read_note(file: &Path) -> Result<String, Failure> {
     use std::io::Read;
-    let fail = |e| Failure::new("residue-file-unreadable", format!("{}: {e}", file.display()));
+    let fail = |e| {
+        Failure::new(
+            "residue-file-unreadable",
+            format!("{}: {e}", file.display()),
+        )
+    };
     let mut text = String::new();
     let opened = std::fs::File::open(file).map_err(fail)?;
-    opened.take(RESIDUE_FILE_MAX).read_to_string(&mut text).map_err(fail)?;
+    opened
+        .take(RESIDUE_FILE_MAX)
+        .read_to_string(&mut text)
+        .map_err(fail)?;
     Ok(text)
 }
 

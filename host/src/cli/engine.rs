@@ -55,10 +55,16 @@ fn status(common: &Common, out: &Output) -> Result<u8, Failure> {
         return Ok(0);
     }
     out.line(&format!("engine database  {state}"))?;
-    out.line(&format!("grid             v{}, {} arrows", grid.version, grid.arrows.len()))?;
+    out.line(&format!(
+        "grid             v{}, {} arrows",
+        grid.version,
+        grid.arrows.len()
+    ))?;
     out.line(&format!("attestations     {attestations}"))?;
     out.line(&format!("pending          {pending}"))?;
-    out.line(&format!("passes           {open} open, {closed} closed, {aborted} aborted"))?;
+    out.line(&format!(
+        "passes           {open} open, {closed} closed, {aborted} aborted"
+    ))?;
     out.line(&format!("findings         {findings} open"))?;
     if let Some(pid) = project.locked_by() {
         out.line(&format!("session          pid {pid}"))?;

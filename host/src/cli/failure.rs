@@ -24,12 +24,20 @@ pub struct Failure {
 impl Failure {
     /// A refusal.
     pub fn new(code: &str, message: impl ToString) -> Self {
-        Self { code: code.to_owned(), message: message.to_string(), exit: REFUSED }
+        Self {
+            code: code.to_owned(),
+            message: message.to_string(),
+            exit: REFUSED,
+        }
     }
 
     /// A command line that cannot be meant.
     pub fn usage(message: impl ToString) -> Self {
-        Self { code: "usage".to_owned(), message: message.to_string(), exit: USAGE }
+        Self {
+            code: "usage".to_owned(),
+            message: message.to_string(),
+            exit: USAGE,
+        }
     }
 }
 

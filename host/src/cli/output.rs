@@ -79,7 +79,10 @@ impl Output {
         let red = Style::new().bold().fg_color(Some(AnsiColor::Red.into()));
         let mut lines = failure.message.lines();
         let first = clean(lines.next().unwrap_or_default());
-        self.note(&format!("{red}error[{}]{red:#}: {first}", clean(&failure.code)));
+        self.note(&format!(
+            "{red}error[{}]{red:#}: {first}",
+            clean(&failure.code)
+        ));
         for line in lines {
             self.note(&format!("  {}", clean(line)));
         }
@@ -107,6 +110,25 @@ fn is_harmless(c: char) -> bool {
             | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
             | '\u{fff9}'..='\u{fffb}' | '\u{110bd}' | '\u{110cd}' | '\u{13430}'..='\u{1343f}'
             | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// Standard error for the log: what is written to it is cleaned line by line.
+pub fn clean_stderr() -> impl Write {
+    struct Clean;
+    impl Write for Clean {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let mut stderr = io::stderr().lock();
+            for line in String::from_utf8_lossy(bytes).lines() {
+                writeln!(stderr, "{}", clean(line))?;
+            }
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            io::stderr().flush()
+        }
+    }
+    Clean
 }
 
 /// A word in the colour of what it means.

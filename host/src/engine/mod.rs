@@ -18,7 +18,7 @@ use std::time::Duration;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 pub use findings::Finding;
-pub use index::{Head, Row};
+pub use index::{Head, Recorded, Row};
 pub use passes::{Pass, PassStatus};
 pub use requests::Request;
 pub use runs::Run;
@@ -132,15 +132,29 @@ impl EngineDb {
             (SCHEMA_VERSION, _) => {}
             (0, 0) => create(&mut conn).map_err(fail)?,
             (found, _) if found > SCHEMA_VERSION => {
-                return Err(EngineError::Newer { path: path.to_owned(), found });
+                return Err(EngineError::Newer {
+                    path: path.to_owned(),
+                    found,
+                });
             }
-            (found, _) => return Err(EngineError::Older { path: path.to_owned(), found }),
+            (found, _) => {
+                return Err(EngineError::Older {
+                    path: path.to_owned(),
+                    found,
+                });
+            }
         }
         // A rollback journal leaves no files behind, so that readers that
         // must change nothing can read; FULL, for requests are promises.
-        conn.pragma_update(None, "synchronous", "FULL").map_err(fail)?;
-        conn.pragma_update(None, "foreign_keys", true).map_err(fail)?;
-        Ok(Self { path: path.to_owned(), conn: Mutex::new(conn), _copy: None })
+        conn.pragma_update(None, "synchronous", "FULL")
+            .map_err(fail)?;
+        conn.pragma_update(None, "foreign_keys", true)
+            .map_err(fail)?;
+        Ok(Self {
+            path: path.to_owned(),
+            conn: Mutex::new(conn),
+            _copy: None,
+        })
     }
 
     /// Opens the database to read; `None` if there is none. Nothing in the
@@ -150,7 +164,10 @@ impl EngineDb {
     /// # Errors
     /// `engine-db-…`.
     pub fn open_read_only(path: &Path) -> Result<Option<Self>, EngineError> {
-        let io = |source| EngineError::Io { path: path.to_owned(), source };
+        let io = |source| EngineError::Io {
+            path: path.to_owned(),
+            source,
+        };
         if !path.try_exists().map_err(io)? {
             return Ok(None);
         }
@@ -182,11 +199,23 @@ impl EngineDb {
         match version(&conn).map_err(fail)? {
             (SCHEMA_VERSION, _) => {}
             (found, _) if found > SCHEMA_VERSION => {
-                return Err(EngineError::Newer { path: path.to_owned(), found });
+                return Err(EngineError::Newer {
+                    path: path.to_owned(),
+                    found,
+                });
             }
-            (found, _) => return Err(EngineError::Older { path: path.to_owned(), found }),
+            (found, _) => {
+                return Err(EngineError::Older {
+                    path: path.to_owned(),
+                    found,
+                });
+            }
         }
-        Ok(Some(Self { path: path.to_owned(), conn: Mutex::new(conn), _copy: copy }))
+        Ok(Some(Self {
+            path: path.to_owned(),
+            conn: Mutex::new(conn),
+            _copy: copy,
+        }))
     }
 
     /// A database with nothing in it, kept nowhere; what a reader sees of a
@@ -199,7 +228,11 @@ impl EngineDb {
         let fail = |e| EngineError::from_sqlite(&path, e);
         let mut conn = Connection::open_in_memory().map_err(fail)?;
         create(&mut conn).map_err(fail)?;
-        Ok(Self { path, conn: Mutex::new(conn), _copy: None })
+        Ok(Self {
+            path,
+            conn: Mutex::new(conn),
+            _copy: None,
+        })
     }
 
     /// Runs `f` in one transaction: all of it happens or nothing.
@@ -213,7 +246,10 @@ impl EngineDb {
         let fail = |e| EngineError::from_sqlite(&self.path, e);
         let conn = self.conn();
         conn.execute_batch("BEGIN IMMEDIATE").map_err(fail)?;
-        let tx = Tx { conn: &conn, path: &self.path };
+        let tx = Tx {
+            conn: &conn,
+            path: &self.path,
+        };
         match f(&tx) {
             Ok(value) => match conn.execute_batch("COMMIT") {
                 Ok(()) => Ok(value),
@@ -236,7 +272,10 @@ impl EngineDb {
     /// Those of `f`.
     pub fn read<T, E>(&self, f: impl FnOnce(&Tx<'_>) -> Result<T, E>) -> Result<T, E> {
         let conn = self.conn();
-        f(&Tx { conn: &conn, path: &self.path })
+        f(&Tx {
+            conn: &conn,
+            path: &self.path,
+        })
     }
 
     fn conn(&self) -> MutexGuard<'_, Connection> {
@@ -257,7 +296,11 @@ impl Tx<'_> {
     }
 
     fn execute(&self, sql: &str, params: impl rusqlite::Params) -> Result<usize, EngineError> {
-        self.sql(self.conn.prepare_cached(sql).and_then(|mut s| s.execute(params)))
+        self.sql(
+            self.conn
+                .prepare_cached(sql)
+                .and_then(|mut s| s.execute(params)),
+        )
     }
 
     fn all<T>(
@@ -267,7 +310,9 @@ impl Tx<'_> {
         row: impl FnMut(&rusqlite::Row<'_>) -> rusqlite::Result<T>,
     ) -> Result<Vec<T>, EngineError> {
         self.sql(self.conn.prepare_cached(sql).and_then(|mut statement| {
-            statement.query_map(params, row)?.collect::<rusqlite::Result<Vec<T>>>()
+            statement
+                .query_map(params, row)?
+                .collect::<rusqlite::Result<Vec<T>>>()
         }))
     }
 
@@ -279,7 +324,9 @@ impl Tx<'_> {
     ) -> Result<Option<T>, EngineError> {
         use rusqlite::OptionalExtension;
         self.sql(
-            self.conn.prepare_cached(sql).and_then(|mut s| s.query_row(params, row).optional()),
+            self.conn
+                .prepare_cached(sql)
+                .and_then(|mut s| s.query_row(params, row).optional()),
         )
     }
 
@@ -292,7 +339,9 @@ impl Tx<'_> {
     /// # Errors
     /// `engine-db-…`.
     pub fn note(&self, key: &str) -> Result<Option<String>, EngineError> {
-        self.first("SELECT value FROM notes WHERE key = ?1", [key], |row| row.get(0))
+        self.first("SELECT value FROM notes WHERE key = ?1", [key], |row| {
+            row.get(0)
+        })
     }
 
     /// Leaves a note for the next start.
@@ -300,8 +349,11 @@ impl Tx<'_> {
     /// # Errors
     /// `engine-db-…`.
     pub fn set_note(&self, key: &str, value: &str) -> Result<(), EngineError> {
-        self.execute("INSERT OR REPLACE INTO notes (key, value) VALUES (?1, ?2)", [key, value])
-            .map(drop)
+        self.execute(
+            "INSERT OR REPLACE INTO notes (key, value) VALUES (?1, ?2)",
+            [key, value],
+        )
+        .map(drop)
     }
 }
 

@@ -8,9 +8,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::{
-    EscalationChoice, ModalError, ModalHint, OperatorModalPrompt, Problem, VerdictAnswer,
-};
+use super::{EscalationChoice, ModalError, ModalHint, OperatorModalPrompt, Problem, VerdictAnswer};
 use crate::bus::{Bus, Event};
 use crate::engine::Request;
 use crate::policy::{ArrowDefinition, Clause};
@@ -81,7 +79,11 @@ enum Asked {
 impl ModalDriver {
     /// A driver that hears of requests on `bus` and queues at most `max_len`.
     pub fn attach(bus: &Arc<Bus>, max_len: usize) -> Arc<Self> {
-        let driver = Arc::new(Self { max_len, bus: Arc::clone(bus), queue: Mutex::default() });
+        let driver = Arc::new(Self {
+            max_len,
+            bus: Arc::clone(bus),
+            queue: Mutex::default(),
+        });
         // Held weakly: a session that ends leaves nothing behind on the bus.
         let weak = Arc::downgrade(&driver);
         bus.subscribe(move |event| {
@@ -109,8 +111,12 @@ impl ModalDriver {
         }
         queue.next_turn.remove(&request.request_id);
         // One question a ref: a newer request takes the place of an older one.
-        queue.waiting.retain(|_, other| other.attestation_ref != request.attestation_ref);
-        queue.next_turn.retain(|_, other| other.attestation_ref != request.attestation_ref);
+        queue
+            .waiting
+            .retain(|_, other| other.attestation_ref != request.attestation_ref);
+        queue
+            .next_turn
+            .retain(|_, other| other.attestation_ref != request.attestation_ref);
         if queue.len() >= self.max_len {
             drop(queue);
             self.bus.publish(&Event::ModalBackpressure(request.clone()));
@@ -176,7 +182,11 @@ impl ModalDriver {
             }
             let mut presented = false;
             loop {
-                let next = self.queue().asking.first_key_value().map(|(_, r)| r.clone());
+                let next = self
+                    .queue()
+                    .asking
+                    .first_key_value()
+                    .map(|(_, r)| r.clone());
                 let Some(request) = next else { break };
                 presented = true;
                 let outcome = self.ask(session, prompt, &request)?;
@@ -192,7 +202,11 @@ impl ModalDriver {
             }
         }
         self.refill(session, asked)?;
-        if self.queue().waiting.is_empty() { Ok(()) } else { Err(DrainError::CapExceeded) }
+        if self.queue().waiting.is_empty() {
+            Ok(())
+        } else {
+            Err(DrainError::CapExceeded)
+        }
     }
 
     /// Takes up pending requests that found no room when they were made.
@@ -259,13 +273,18 @@ impl ModalDriver {
             .insert(request.attestation_ref.clone(), request.clone())
             .is_some();
         if !shown {
-            self.bus.publish(&Event::EscalationPresented(request.clone()));
+            self.bus
+                .publish(&Event::EscalationPresented(request.clone()));
         }
         let (verdict, residue) = match prompt.present_escalation(hint)? {
             EscalationChoice::AcceptedRisk(note) => ("accepted-risk", note),
             EscalationChoice::RouteUpstream(rationale) => ("route-upstream", rationale),
         };
-        Ok(Submission { verdict: verdict.to_owned(), inspected: Vec::new(), residue })
+        Ok(Submission {
+            verdict: verdict.to_owned(),
+            inspected: Vec::new(),
+            residue,
+        })
     }
 
     /// What to show for a request and whether it is an escalation; `None` if
@@ -290,7 +309,9 @@ impl ModalDriver {
             let findings = tx.open_findings(arrow, clause, request.grid_version)?;
             Ok::<_, SessionError>(Some((rounds, history, findings)))
         })?;
-        let Some((rounds, history, findings)) = read else { return Ok(None) };
+        let Some((rounds, history, findings)) = read else {
+            return Ok(None);
+        };
         let hint = session
             .policy()
             .synthesize_hint(

@@ -138,7 +138,9 @@ pub struct Session {
 
 /// The limits a grid sets for the policy.
 pub fn limits(grid: &Grid) -> Limits {
-    Limits { max_residue_bytes: grid.settings.residue_note_max_bytes }
+    Limits {
+        max_residue_bytes: grid.settings.residue_note_max_bytes,
+    }
 }
 
 impl Session {
@@ -154,8 +156,10 @@ impl Session {
         clock: Arc<dyn Clock>,
         bus: Arc<Bus>,
     ) -> Result<Self, SessionError> {
-        let disk = CapDisk::new(project.ghyll())
-            .map_err(|source| SessionError::Io { path: project.path_of(""), source })?;
+        let disk = CapDisk::new(project.ghyll()).map_err(|source| SessionError::Io {
+            path: project.path_of(""),
+            source,
+        })?;
         Self::open_on(project, policy, clock, bus, Arc::new(disk))
     }
 
@@ -175,7 +179,12 @@ impl Session {
         let db = Arc::new(EngineDb::open(&project.path_of(ENGINE_DB))?);
         let limits = limits(&grid);
         let flat = FlatFile::new(Arc::clone(&disk));
-        let sources = Sources { policy: &policy, limits, disk: disk.as_ref(), db: &db };
+        let sources = Sources {
+            policy: &policy,
+            limits,
+            disk: disk.as_ref(),
+            db: &db,
+        };
         let notices = load::load(sources, &flat)?;
         for notice in &notices {
             tracing::warn!("{notice}");
@@ -229,7 +238,10 @@ impl Session {
 
     /// Who answers now.
     pub fn op_id(&self) -> Option<String> {
-        self.op_id.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.op_id
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     /// Where an arrow stands.
@@ -238,7 +250,9 @@ impl Session {
     /// `arrow-unknown`, `engine-db-…`.
     pub fn arrow_view(&self, arrow_id: &str) -> Result<ArrowView, SessionError> {
         let arrow = find_arrow(&self.grid, arrow_id)?;
-        Ok(self.db.read(|tx| status::arrow(tx, &self.policy, &self.grid, arrow))?)
+        Ok(self
+            .db
+            .read(|tx| status::arrow(tx, &self.policy, &self.grid, arrow))?)
     }
 
     /// What operators are asked now, oldest first.
@@ -309,10 +323,7 @@ impl Session {
 ///
 /// # Errors
 /// `arrow-unknown`.
-pub fn find_arrow<'a>(
-    grid: &'a Grid,
-    id: &str,
-) -> Result<&'a crate::grid::Arrow, SessionError> {
+pub fn find_arrow<'a>(grid: &'a Grid, id: &str) -> Result<&'a crate::grid::Arrow, SessionError> {
     grid.arrow(id).ok_or_else(|| SessionError::ArrowUnknown {
         id: id.to_owned(),
         nearest: crate::nearest::nearest(id, grid.arrows.iter().map(|arrow| arrow.id.as_str())),

@@ -27,10 +27,16 @@ pub struct Preview {
 /// # Errors
 /// `engine-db-…`.
 pub fn preview(tx: &Tx<'_>) -> Result<Preview, EngineError> {
-    let mut preview =
-        Preview { replay: tx.unacted()?, republish: tx.pending()?, ..Preview::default() };
+    let mut preview = Preview {
+        replay: tx.unacted()?,
+        republish: tx.pending()?,
+        ..Preview::default()
+    };
     let replayed = |r: &Request| {
-        preview.replay.iter().any(|row| row.attestation_ref == r.attestation_ref)
+        preview
+            .replay
+            .iter()
+            .any(|row| row.attestation_ref == r.attestation_ref)
     };
     preview.republish.retain(|request| !replayed(request));
     for pass in tx.open_passes()? {
@@ -52,12 +58,16 @@ impl Session {
             for row in tx.unacted()? {
                 let asked = tx.pending_on(&row.attestation_ref)?;
                 let id = row.rec.attestation_id.clone();
-                let recorded = Arc::new(Recorded { row, line: String::new() });
+                let recorded = Arc::new(Recorded {
+                    row,
+                    line: String::new(),
+                });
                 let effects = verdicts::act(tx, &recorded, rounds_max, &now)?;
-                all.events.extend(asked.map(|request| Event::RecoveryAttestationReplay {
-                    request,
-                    attestation_id: id,
-                }));
+                all.events
+                    .extend(asked.map(|request| Event::RecoveryAttestationReplay {
+                        request,
+                        attestation_id: id,
+                    }));
                 all.events.extend(effects.events);
                 // What is asked again is among the pending ones below.
             }
@@ -68,11 +78,13 @@ impl Session {
                 }
                 tx.end_pass(&pass.pass_id, PassStatus::Aborted, "crash", &now)?;
                 let pass = tx.pass(&pass.pass_id)?.unwrap_or(pass);
-                all.events.push(Event::RecoveryPassAbortedCrash(pass.clone()));
+                all.events
+                    .push(Event::RecoveryPassAbortedCrash(pass.clone()));
                 all.events.push(Event::PassClosed(pass));
             }
             for request in tx.pending()? {
-                all.events.push(Event::RecoveryAttestationRepublished(request));
+                all.events
+                    .push(Event::RecoveryAttestationRepublished(request));
             }
             Ok::<_, EngineError>(all)
         })?;

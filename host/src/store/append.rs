@@ -53,7 +53,14 @@ impl AppendFile {
             )));
         }
         let tail = read_tail(file.as_mut(), len)?;
-        Ok(Self { path: path.to_owned(), file, len, tail, sound: true, linked: len > 0 })
+        Ok(Self {
+            path: path.to_owned(),
+            file,
+            len,
+            tail,
+            sound: true,
+            linked: len > 0,
+        })
     }
 
     /// Appends `line` with one write and makes it durable, together with the
@@ -115,7 +122,9 @@ impl AppendFile {
         }
         let meta = self.file.meta()?;
         if meta.bytes != self.len + line.len() as u64 {
-            return Err(io::Error::other("somebody else wrote to it at the same time"));
+            return Err(io::Error::other(
+                "somebody else wrote to it at the same time",
+            ));
         }
         Ok(meta)
     }
@@ -150,7 +159,9 @@ pub fn sync_parents(disk: &dyn Disk, path: &str) -> io::Result<()> {
 }
 
 fn parents(path: &str) -> Vec<&str> {
-    path.match_indices('/').filter_map(|(at, _)| path.get(..at)).collect()
+    path.match_indices('/')
+        .filter_map(|(at, _)| path.get(..at))
+        .collect()
 }
 
 fn read_tail(file: &mut dyn DiskFile, len: u64) -> io::Result<Vec<u8>> {

@@ -21,7 +21,10 @@ pub struct FlatFile {
 impl FlatFile {
     /// The flat file below `.ghyll`, opened when it is first needed.
     pub fn new(disk: Arc<dyn Disk>) -> Self {
-        Self { disk, file: Mutex::new(None) }
+        Self {
+            disk,
+            file: Mutex::new(None),
+        }
     }
 }
 
@@ -49,6 +52,7 @@ impl Observer for FlatFile {
     }
 
     fn recorded(&self, recorded: &Recorded) -> Result<(), String> {
-        self.append(recorded.line.as_bytes()).map_err(|e| format!("{FLAT_FILE}: {e}"))
+        self.append(recorded.line.as_bytes())
+            .map_err(|e| format!("{FLAT_FILE}: {e}"))
     }
 }

@@ -28,13 +28,17 @@ const FLAT_EXTRA: &str = "flat-extra-bytes";
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     /// The tree is gone while records of it are known.
-    #[error("{TREE_DIR}: the audit tree is missing, though {known} of its records are known; nothing was created")]
+    #[error(
+        "{TREE_DIR}: the audit tree is missing, though {known} of its records are known; nothing was created"
+    )]
     Lost {
         /// Records known from the index or the flat file.
         known: u64,
     },
     /// A file has less than the index saw.
-    #[error("{TREE_DIR}/{path}: {found} bytes where the index saw {seen}; `ghyll engine rebuild-index --accept-loss` goes on without the rest")]
+    #[error(
+        "{TREE_DIR}/{path}: {found} bytes where the index saw {seen}; `ghyll engine rebuild-index --accept-loss` goes on without the rest"
+    )]
     TailMissing {
         /// Below the tree's root.
         path: String,
@@ -44,7 +48,9 @@ pub enum LoadError {
         seen: u64,
     },
     /// A file is not the one the index saw.
-    #[error("{TREE_DIR}/{path}: not what the index saw; `ghyll engine verify-attestations` says more, `ghyll engine rebuild-index --accept-loss` takes it as it is")]
+    #[error(
+        "{TREE_DIR}/{path}: not what the index saw; `ghyll engine verify-attestations` says more, `ghyll engine rebuild-index --accept-loss` takes it as it is"
+    )]
     ChainBroken {
         /// Below the tree's root.
         path: String,
@@ -150,7 +156,10 @@ impl std::fmt::Display for Notice {
                 write!(f, "{FLAT_FILE}: {records} lines were added from the tree")
             }
             Self::FlatDivergence { lines } => {
-                write!(f, "{FLAT_FILE}: {lines} lines are not in the tree; left for you")
+                write!(
+                    f,
+                    "{FLAT_FILE}: {lines} lines are not in the tree; left for you"
+                )
             }
             Self::Migrated { records, left } => write!(
                 f,
@@ -183,7 +192,11 @@ pub fn load(sources: Sources<'_>, flat: &FlatFile) -> Result<Vec<Notice>, LoadEr
     let mut notices = Vec::new();
     cut_flat_tail(sources, &mut notices)?;
     match meta(sources.disk, TREE_DIR)?.map(|meta| meta.kind) {
-        Some(Kind::Symlink) => return Err(LoadError::Symlink { path: TREE_DIR.to_owned() }),
+        Some(Kind::Symlink) => {
+            return Err(LoadError::Symlink {
+                path: TREE_DIR.to_owned(),
+            });
+        }
         Some(_) => {}
         None => {
             let known = sources.db.read(|tx| tx.row_count())?;
@@ -194,7 +207,9 @@ pub fn load(sources: Sources<'_>, flat: &FlatFile) -> Result<Vec<Notice>, LoadEr
         }
     }
     if meta(sources.disk, TREE_DIR)?.is_some() {
-        sources.db.transaction(|tx| index_tree(sources, tx, &mut notices))?;
+        sources
+            .db
+            .transaction(|tx| index_tree(sources, tx, &mut notices))?;
     }
     catch_up_flat(sources, flat, &mut notices)?;
     Ok(notices)
@@ -211,14 +226,20 @@ fn index_tree(
         sources.disk,
         TREE_DIR,
         &mut |path, found| match found {
-            Found::Symlink => Err(LoadError::Symlink { path: format!("{TREE_DIR}/{path}") }),
+            Found::Symlink => Err(LoadError::Symlink {
+                path: format!("{TREE_DIR}/{path}"),
+            }),
             Found::Foreign => {
-                notices.push(Notice::Foreign { path: format!("{TREE_DIR}/{path}") });
+                notices.push(Notice::Foreign {
+                    path: format!("{TREE_DIR}/{path}"),
+                });
                 Ok(())
             }
             Found::Lines(meta) => {
                 let head = known.remove(&path);
-                if head.as_ref().is_some_and(|h| h.bytes == meta.bytes && h.mtime_ns == meta.mtime_ns)
+                if head
+                    .as_ref()
+                    .is_some_and(|h| h.bytes == meta.bytes && h.mtime_ns == meta.mtime_ns)
                 {
                     return Ok(());
                 }
@@ -226,10 +247,17 @@ fn index_tree(
                 Ok(())
             }
         },
-        &|path, source| LoadError::Io { path: path.to_owned(), source },
+        &|path, source| LoadError::Io {
+            path: path.to_owned(),
+            source,
+        },
     )?;
     if let Some((path, head)) = known.into_iter().min_by(|a, b| a.0.cmp(&b.0)) {
-        return Err(LoadError::TailMissing { path, found: 0, seen: head.bytes });
+        return Err(LoadError::TailMissing {
+            path,
+            found: 0,
+            seen: head.bytes,
+        });
     }
     if records > 0 {
         notices.push(Notice::Indexed { records });
@@ -266,31 +294,42 @@ fn index_file(
     let mut at_head = grew || seen.lines == 0;
     let mut partial = 0;
     let start = cursor(Surface::Tree(path.to_owned()), &from);
-    let end = read_lines(sources.policy, sources.limits, file.as_mut(), start, &mut |line| {
-        if line.is_partial() {
-            partial = line.checked.length;
-            return Ok(());
-        }
-        refuse_problems(&full, &line)?;
-        last_offset = line.checked.offset;
-        let number = line.checked.number;
-        if number == seen.lines {
-            at_head = line.checked.chain == seen.chain;
-        }
-        if number > seen.lines {
-            if let Some(row) = row(line.checked, path) {
-                insert(tx, &full, &row)?;
-                records += 1;
+    let end = read_lines(
+        sources.policy,
+        sources.limits,
+        file.as_mut(),
+        start,
+        &mut |line| {
+            if line.is_partial() {
+                partial = line.checked.length;
+                return Ok(());
             }
-        }
-        Ok::<_, LoadError>(())
-    })?;
+            refuse_problems(&full, &line)?;
+            last_offset = line.checked.offset;
+            let number = line.checked.number;
+            if number == seen.lines {
+                at_head = line.checked.chain == seen.chain;
+            }
+            if number > seen.lines {
+                if let Some(row) = row(line.checked, path) {
+                    insert(tx, &full, &row)?;
+                    records += 1;
+                }
+            }
+            Ok::<_, LoadError>(())
+        },
+    )?;
     if !at_head {
-        return Err(LoadError::ChainBroken { path: path.to_owned() });
+        return Err(LoadError::ChainBroken {
+            path: path.to_owned(),
+        });
     }
     if partial > 0 {
         file.set_len(end.bytes).map_err(fail(&full))?;
-        notices.push(Notice::PartialTail { path: full.clone(), bytes: partial });
+        notices.push(Notice::PartialTail {
+            path: full.clone(),
+            bytes: partial,
+        });
     }
     // What is acknowledged from here on has to be as durable as if this
     // session had written it.
@@ -311,25 +350,31 @@ fn index_file(
 }
 
 /// Whether the last line the index saw of a file is still there, by its chain.
-fn last_line_stands(
-    sources: Sources<'_>,
-    path: &str,
-    seen: &Head,
-) -> Result<bool, LoadError> {
+fn last_line_stands(sources: Sources<'_>, path: &str, seen: &Head) -> Result<bool, LoadError> {
     if seen.lines == 0 {
         return Ok(true);
     }
     let full = format!("{TREE_DIR}/{path}");
     let file = sources.disk.open_read(&full).map_err(fail(&full))?;
     let mut file = super::disk::Prefix::new(file, seen.bytes);
-    let before = Head { bytes: seen.last_offset, lines: seen.lines - 1, ..Head::default() };
+    let before = Head {
+        bytes: seen.last_offset,
+        lines: seen.lines - 1,
+        ..Head::default()
+    };
     let mut stands = false;
     let start = cursor(Surface::Tree(path.to_owned()), &before);
-    read_lines(sources.policy, sources.limits, &mut file, start, &mut |line| {
-        let line = line.checked;
-        stands = line.chained && line.number == seen.lines && line.chain == seen.chain;
-        Ok::<_, LoadError>(())
-    })?;
+    read_lines(
+        sources.policy,
+        sources.limits,
+        &mut file,
+        start,
+        &mut |line| {
+            let line = line.checked;
+            stands = line.chained && line.number == seen.lines && line.chain == seen.chain;
+            Ok::<_, LoadError>(())
+        },
+    )?;
     Ok(stands)
 }
 
@@ -362,19 +407,29 @@ fn refuse_problems(full: &str, line: &Line<'_>) -> Result<(), LoadError> {
 
 /// Cuts off a partial last line of the flat file.
 fn cut_flat_tail(sources: Sources<'_>, notices: &mut Vec<Notice>) -> Result<(), LoadError> {
-    let Some(meta) = meta(sources.disk, FLAT_FILE)? else { return Ok(()) };
+    let Some(meta) = meta(sources.disk, FLAT_FILE)? else {
+        return Ok(());
+    };
     if meta.kind == Kind::Symlink {
-        return Err(LoadError::Symlink { path: FLAT_FILE.to_owned() });
+        return Err(LoadError::Symlink {
+            path: FLAT_FILE.to_owned(),
+        });
     }
     if meta.bytes == expected_flat_bytes(sources.db)? {
         return Ok(());
     }
-    let mut file = sources.disk.open_append(FLAT_FILE).map_err(fail(FLAT_FILE))?;
+    let mut file = sources
+        .disk
+        .open_append(FLAT_FILE)
+        .map_err(fail(FLAT_FILE))?;
     let end = last_newline(file.as_mut(), meta.bytes).map_err(fail(FLAT_FILE))?;
     if end < meta.bytes {
         file.set_len(end).map_err(fail(FLAT_FILE))?;
         file.sync().map_err(fail(FLAT_FILE))?;
-        notices.push(Notice::PartialTail { path: FLAT_FILE.to_owned(), bytes: meta.bytes - end });
+        notices.push(Notice::PartialTail {
+            path: FLAT_FILE.to_owned(),
+            bytes: meta.bytes - end,
+        });
     }
     Ok(())
 }
@@ -397,7 +452,10 @@ fn last_newline(file: &mut dyn super::disk::DiskFile, bytes: u64) -> io::Result<
 
 fn expected_flat_bytes(db: &EngineDb) -> Result<u64, EngineError> {
     db.read(|tx| {
-        let extra = tx.note(FLAT_EXTRA)?.and_then(|n| n.parse().ok()).unwrap_or(0);
+        let extra = tx
+            .note(FLAT_EXTRA)?
+            .and_then(|n| n.parse().ok())
+            .unwrap_or(0);
         Ok(tx.indexed_bytes()? + extra)
     })
 }
@@ -417,13 +475,19 @@ fn catch_up_flat(
     if bytes > 0 {
         let mut file = sources.disk.open_read(FLAT_FILE).map_err(fail(FLAT_FILE))?;
         let start = cursor(Surface::Flat, &Head::default());
-        read_lines(sources.policy, sources.limits, file.as_mut(), start, &mut |line| {
-            let legacy = line.checked.problems.is_empty() && line.checked.path.is_empty();
-            if !legacy {
-                *have.entry(Sha256::digest(line.bytes).into()).or_default() += 1;
-            }
-            Ok::<_, LoadError>(())
-        })?;
+        read_lines(
+            sources.policy,
+            sources.limits,
+            file.as_mut(),
+            start,
+            &mut |line| {
+                let legacy = line.checked.problems.is_empty() && line.checked.path.is_empty();
+                if !legacy {
+                    *have.entry(Sha256::digest(line.bytes).into()).or_default() += 1;
+                }
+                Ok::<_, LoadError>(())
+            },
+        )?;
     }
     let mut added = 0;
     // Read first, append after: `each_row` holds the database.
@@ -461,7 +525,10 @@ fn catch_up_flat(
 /// Moves a project that has only a flat file into a tree. Built beside its
 /// place and renamed, so that a crash leaves the old state or the new one.
 fn migrate(sources: Sources<'_>, notices: &mut Vec<Notice>) -> Result<(), LoadError> {
-    sources.disk.remove_dir_all(MIGRATING).map_err(fail(MIGRATING))?;
+    sources
+        .disk
+        .remove_dir_all(MIGRATING)
+        .map_err(fail(MIGRATING))?;
     if meta(sources.disk, FLAT_FILE)?.is_none() {
         return Ok(());
     }
@@ -470,14 +537,20 @@ fn migrate(sources: Sources<'_>, notices: &mut Vec<Notice>) -> Result<(), LoadEr
     // gone. Found out before anything is made.
     let (mut chained, mut records, mut left) = (0, 0, 0);
     let start = cursor(Surface::Flat, &Head::default());
-    read_lines(sources.policy, sources.limits, file.as_mut(), start.clone(), &mut |line| {
-        refuse_problems(FLAT_FILE, &line)?;
-        chained += u64::from(line.checked.chained);
-        let placed = u64::from(!line.checked.path.is_empty());
-        records += placed;
-        left += 1 - placed;
-        Ok::<_, LoadError>(())
-    })?;
+    read_lines(
+        sources.policy,
+        sources.limits,
+        file.as_mut(),
+        start.clone(),
+        &mut |line| {
+            refuse_problems(FLAT_FILE, &line)?;
+            chained += u64::from(line.checked.chained);
+            let placed = u64::from(!line.checked.path.is_empty());
+            records += placed;
+            left += 1 - placed;
+            Ok::<_, LoadError>(())
+        },
+    )?;
     if chained > 0 {
         return Err(LoadError::Lost { known: chained });
     }
@@ -485,17 +558,23 @@ fn migrate(sources: Sources<'_>, notices: &mut Vec<Notice>) -> Result<(), LoadEr
         return Ok(());
     }
     let disk = sources.disk;
-    read_lines(sources.policy, sources.limits, file.as_mut(), start, &mut |line| {
-        if line.checked.path.is_empty() {
-            return Ok(());
-        }
-        let path = format!("{MIGRATING}/{}", line.checked.path);
-        let bytes = disk.meta(&path).ok().flatten().map_or(0, |meta| meta.bytes);
-        AppendFile::open(disk, &path, bytes)
-            .and_then(|mut file| file.append(disk, line.bytes))
-            .map_err(fail(&path))?;
-        Ok::<_, LoadError>(())
-    })?;
+    read_lines(
+        sources.policy,
+        sources.limits,
+        file.as_mut(),
+        start,
+        &mut |line| {
+            if line.checked.path.is_empty() {
+                return Ok(());
+            }
+            let path = format!("{MIGRATING}/{}", line.checked.path);
+            let bytes = disk.meta(&path).ok().flatten().map_or(0, |meta| meta.bytes);
+            AppendFile::open(disk, &path, bytes)
+                .and_then(|mut file| file.append(disk, line.bytes))
+                .map_err(fail(&path))?;
+            Ok::<_, LoadError>(())
+        },
+    )?;
     disk.rename(MIGRATING, TREE_DIR).map_err(fail(TREE_DIR))?;
     disk.sync_dir("").map_err(fail(TREE_DIR))?;
     notices.push(Notice::Migrated { records, left });
@@ -526,5 +605,8 @@ fn meta(disk: &dyn Disk, path: &str) -> Result<Option<Meta>, LoadError> {
 }
 
 fn fail(path: &str) -> impl FnOnce(io::Error) -> LoadError {
-    move |source| LoadError::Io { path: path.to_owned(), source }
+    move |source| LoadError::Io {
+        path: path.to_owned(),
+        source,
+    }
 }

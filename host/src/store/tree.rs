@@ -21,7 +21,10 @@ pub struct AuditTree {
 impl AuditTree {
     /// The tree below `.ghyll`.
     pub fn new(disk: Arc<dyn Disk>) -> Self {
-        Self { disk, open: HashMap::new() }
+        Self {
+            disk,
+            open: HashMap::new(),
+        }
     }
 
     /// Appends a line to the file at `path` (below the tree's root), which
@@ -74,7 +77,9 @@ pub fn walk<E>(
 /// `v<N>/<context>/stratum-<S>/<role-pair>/<pass-id>.jsonl`
 fn belongs(depth: usize, name: &str) -> bool {
     match depth {
-        0 => name.strip_prefix('v').is_some_and(|n| n.parse::<u64>().is_ok_and(|v| v.to_string() == n)),
+        0 => name
+            .strip_prefix('v')
+            .is_some_and(|n| n.parse::<u64>().is_ok_and(|v| v.to_string() == n)),
         // The init arrow's stratum directory is `stratum-init`.
         2 => name.starts_with("stratum-"),
         4 => name.ends_with(".jsonl"),
@@ -90,7 +95,13 @@ fn descend<E>(
     each: &mut dyn FnMut(String, Found) -> Result<(), E>,
     fail: &dyn Fn(&str, io::Error) -> E,
 ) -> Result<(), E> {
-    let join = |a: &str, b: &str| if a.is_empty() { b.to_owned() } else { format!("{a}/{b}") };
+    let join = |a: &str, b: &str| {
+        if a.is_empty() {
+            b.to_owned()
+        } else {
+            format!("{a}/{b}")
+        }
+    };
     let here = join(root, below);
     let here = here.trim_end_matches('/');
     for entry in disk.list(here).map_err(|e| fail(here, e))? {
@@ -101,10 +112,9 @@ fn descend<E>(
             Kind::Dir if belongs && depth < 4 => descend(disk, root, &path, depth + 1, each, fail)?,
             Kind::File if belongs && depth == 4 => {
                 let full = join(root, &path);
-                match disk.meta(&full).map_err(|e| fail(&full, e))? {
-                    Some(meta) => each(path, Found::Lines(meta))?,
-                    // Gone since it was listed: nothing to tell.
-                    None => {}
+                // If it is gone since it was listed there is nothing to tell.
+                if let Some(meta) = disk.meta(&full).map_err(|e| fail(&full, e))? {
+                    each(path, Found::Lines(meta))?;
                 }
             }
             _ => each(path, Found::Foreign)?,
