@@ -16,8 +16,8 @@ Feature: Operators hand over to each other
       | C2     | pass   |
     Then the records are, oldest first:
       | attestation_id        | op_id | pass_id |
-      | att-A-checkout-C1-v1  | alice | <pass>  |
-      | att-A-checkout-C2-v1  | bob   | <pass>  |
+      | att-A-checkout-C1-v1  | alice | «pass»  |
+      | att-A-checkout-C2-v1  | bob   | «pass»  |
     And the arrow "A-checkout" is complete
 
   Scenario: The one who submits answers, not the one who was asked

@@ -23,6 +23,8 @@ pub enum Act {
     Answer(StubAnswer),
     /// Somebody else sits down; the question stays.
     HandOver(String),
+    /// A verdict by command, while the question is on the screen.
+    Command(Submission),
 }
 
 /// The rows of a table with the columns `clause` and `answer`, and `locations`
@@ -31,17 +33,14 @@ pub fn lines(table: &Table) -> Vec<Line> {
     rows(table)
         .map(|row| {
             let note = row.get("note").map(|note| text(note)).unwrap_or_default();
-            let verdict = |verdict: &str| {
-                StubAnswer::Verdict(VerdictAnswer::Submit(Submission {
-                    verdict: verdict.to_owned(),
-                    inspected: row.get("locations").map(|l| locations(l)).unwrap_or_default(),
-                    residue: note.clone(),
-                }))
+            let submission = |verdict: &str| Submission {
+                verdict: verdict.to_owned(),
+                inspected: row.get("locations").map(|l| locations(l)).unwrap_or_default(),
+                residue: note.clone(),
             };
             let answer = row["answer"].as_str();
             let act = match answer {
                 "skip" => Act::Answer(StubAnswer::Verdict(VerdictAnswer::Skip)),
-                "withdrawn" => Act::Answer(StubAnswer::Verdict(VerdictAnswer::Withdrawn)),
                 "leave" => Act::Answer(StubAnswer::Leave),
                 "1: accept the risk" => {
                     Act::Answer(StubAnswer::Escalation(EscalationChoice::AcceptedRisk(note)))
@@ -49,9 +48,13 @@ pub fn lines(table: &Table) -> Vec<Line> {
                 "2: route upstream" => {
                     Act::Answer(StubAnswer::Escalation(EscalationChoice::RouteUpstream(note)))
                 }
-                other => match other.strip_prefix("hand over to ") {
-                    Some(op_id) => Act::HandOver(op_id.to_owned()),
-                    None => Act::Answer(verdict(other)),
+                other => match (other.strip_prefix("hand over to "), other.strip_prefix("/attest ")) {
+                    (Some(op_id), _) => Act::HandOver(op_id.to_owned()),
+                    (_, Some(verdict)) => Act::Command(submission(verdict)),
+                    _ => {
+                        let submission = VerdictAnswer::Submit(submission(other));
+                        Act::Answer(StubAnswer::Verdict(submission))
+                    }
                 },
             };
             Line { clause: row["clause"].clone(), act }
@@ -66,32 +69,23 @@ pub fn rows(table: &Table) -> impl Iterator<Item = std::collections::HashMap<Str
 }
 
 fn locations(cell: &str) -> Vec<String> {
-    cell.split(',').map(|l| l.trim().to_owned()).filter(|l| !l.is_empty()).collect()
+    cell.split(',').map(str::trim).filter(|l| !l.is_empty()).map(text).collect()
 }
 
-/// A cell, where `<5000 x>` stands for five thousand times `x`, `<blank>` for
-/// two spaces, and `<U+202E>` for that character.
+/// A cell, where `«5000 x»` stands for five thousand times `x`, `«blank»` for
+/// two spaces, and `«U+202E»` for that character.
 pub fn text(cell: &str) -> String {
     let mut text = String::new();
     let mut rest = cell;
-    while let Some((before, tail)) = rest.split_once('<') {
+    while let Some((before, tail)) = rest.split_once('«') {
+        let (inside, after) = tail.split_once('»').expect("« has its »");
         text.push_str(before);
-        let Some((inside, after)) = tail.split_once('>') else {
-            text.push('<');
-            rest = tail;
-            continue;
-        };
-        let times = inside.split_once(' ').and_then(|(n, what)| Some((n.parse().ok()?, what)));
-        let point = inside.strip_prefix("U+").and_then(|hex| u32::from_str_radix(hex, 16).ok());
-        match (inside, times, point.and_then(char::from_u32)) {
-            ("blank", ..) => text.push_str("  "),
-            (_, Some((times, what)), _) => text.push_str(&what.repeat(times)),
-            (_, _, Some(c)) => text.push(c),
-            _ => {
-                text.push('<');
-                text.push_str(inside);
-                text.push('>');
-            }
+        let point = inside.strip_prefix("U+").map(|hex| u32::from_str_radix(hex, 16));
+        match (inside.split_once(' '), point) {
+            (Some((times, what)), _) => text.push_str(&what.repeat(times.parse().expect("times"))),
+            (_, Some(point)) => text.push(char::from_u32(point.expect("hex")).expect("a character")),
+            _ if inside == "blank" => text.push_str("  "),
+            _ => panic!("«{inside}» stands for nothing"),
         }
         rest = after;
     }
@@ -120,6 +114,14 @@ impl<'a> Desk<'a> {
         while let Some(line) = self.lines.pop_front() {
             assert_eq!(line.clause, hint.request.clause_id, "the clause asked about");
             match line.act {
+                Act::Command(submission) => {
+                    let op_id = self.session.op_id().expect("an operator");
+                    let reference = &hint.hint.attestation_ref;
+                    self.session.attest(reference, &submission, &op_id).expect("a verdict");
+                    let withdrawn = StubAnswer::Verdict(VerdictAnswer::Withdrawn);
+                    self.stub.answers.push_back(withdrawn);
+                    return;
+                }
                 Act::HandOver(op_id) => self.session.set_op_id(Some(&op_id)).expect("an op-id"),
                 Act::Answer(answer) => {
                     self.stub.answers.push_back(answer);

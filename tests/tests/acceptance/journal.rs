@@ -48,6 +48,8 @@ struct Kept {
     happened: Vec<Happened>,
     fault: Option<(Fault, String)>,
     session: Weak<Session>,
+    /// The session dies when the next verdict is acknowledged.
+    crashing: bool,
 }
 
 /// The list, shared by everything that writes to it.
@@ -77,6 +79,20 @@ impl Journal {
         self.kept().fault = Some((fault, file.to_owned()));
     }
 
+    /// Has the session die as soon as a verdict is durable.
+    pub fn crash(&self) {
+        self.kept().crashing = true;
+    }
+
+    pub fn is_crashing(&self) -> bool {
+        self.kept().crashing
+    }
+
+    /// The session whose events are heard.
+    pub fn session(&self) -> Option<Arc<Session>> {
+        self.kept().session.upgrade()
+    }
+
     pub fn heal(&self) {
         self.kept().fault = None;
     }
@@ -87,12 +103,14 @@ impl Journal {
             let tree = ghyll.join("attestations").join(&recorded.row.path);
             let text = std::fs::read_to_string(tree).unwrap_or_default();
             heard.line_on_disk = text.lines().last().map(str::to_owned);
-            let session = self.kept().session.upgrade();
-            let view = session.map(|session| session.arrow_view(&recorded.row.rec.arrow_id));
+            let view = self.session().map(|session| session.arrow_view(&recorded.row.rec.arrow_id));
             heard.arrow_status =
                 view.and_then(Result::ok).map(|view| view.status.as_str().to_owned());
         }
-        self.kept().happened.push(Happened::Event(Box::new(heard)));
+        self.note(Happened::Event(Box::new(heard)));
+        if event.kind() == "attestation-recorded" && std::mem::take(&mut self.kept().crashing) {
+            panic!("the session dies here");
+        }
     }
 
     fn note(&self, happened: Happened) {

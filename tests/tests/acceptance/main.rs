@@ -14,6 +14,7 @@ mod grid;
 mod journal;
 mod outcomes;
 mod projects;
+mod restarts;
 mod scene;
 mod turns;
 

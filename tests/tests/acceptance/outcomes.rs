@@ -178,7 +178,7 @@ fn acknowledged(scene: &mut Scene, step: &Step) {
 #[then("it was written, made durable with the way to it, and only then acknowledged")]
 fn durable_first(scene: &mut Scene) {
     let file = scene.resolve(
-        "attestations/v1/checkout/stratum-behaviour/analyst__architect/<pass>.jsonl",
+        "attestations/v1/checkout/stratum-behaviour/analyst__architect/«pass».jsonl",
     );
     let all = scene.journal.all();
     let at = |wanted: &dyn Fn(&Happened) -> bool| {

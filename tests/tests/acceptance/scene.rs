@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -144,6 +145,14 @@ impl Scene {
     pub fn turn(&mut self, lines: Vec<Line>) {
         let session = self.session();
         let mut desk = Desk::new(&session, lines);
+        if self.journal.is_crashing() {
+            // What is on disk then is what a crash leaves; the rest is thrown away.
+            let crashed = catch_unwind(AssertUnwindSafe(|| session.drain_pending(&mut desk)));
+            assert!(crashed.is_err(), "the session died");
+            drop(session);
+            self.end();
+            return;
+        }
         let drained = session.drain_pending(&mut desk);
         assert_eq!(desk.unused(), 0, "every answer was asked for");
         self.asked = desk.stub.asked;
@@ -163,13 +172,13 @@ impl Scene {
         self.events().iter().filter_map(opened).collect()
     }
 
-    /// A feature's words with `<pass>`, `<pass 2>`, … put in.
+    /// A feature's words with `«pass»`, `«pass 2»`, … put in.
     pub fn resolve(&self, words: &str) -> String {
         let mut words = words.to_owned();
         for (i, pass) in self.passes().iter().enumerate() {
-            words = words.replace(&format!("<pass {}>", i + 1), pass);
+            words = words.replace(&format!("«pass {}»", i + 1), pass);
             if i == 0 {
-                words = words.replace("<pass>", pass);
+                words = words.replace("«pass»", pass);
             }
         }
         crate::desk::text(&words)

@@ -104,3 +104,26 @@ fn flat_fails(scene: &mut Scene) {
 fn disk_heals(scene: &mut Scene) {
     scene.journal.heal();
 }
+
+/// Rounds on the clause that waits first, by command.
+#[given(regex = r"^(\d+) more rounds go without a basis$")]
+#[when(regex = r"^(\d+) more rounds go without a basis$")]
+fn rounds(scene: &mut Scene, count: u32) {
+    let session = scene.session();
+    for round in 1..=count {
+        let pending = session.pending().expect("what is pending");
+        let request = pending.first().expect("something waits");
+        let submission = Submission {
+            verdict: "insufficient-basis".to_owned(),
+            inspected: Vec::new(),
+            residue: format!("no basis, {round}"),
+        };
+        session.submit(request, &submission).expect("a verdict");
+    }
+}
+
+#[given(expr = "the clause C1 of {string} went three rounds without a basis")]
+fn three_rounds(scene: &mut Scene, arrow: String) {
+    dispatch(scene, arrow);
+    rounds(scene, 3);
+}
