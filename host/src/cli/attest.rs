@@ -37,21 +37,13 @@ pub struct Answer {
 impl Answer {
     /// The answer as it is submitted; a note in a file is read.
     pub fn submission(&self) -> Result<Submission, Failure> {
-        let residue = match self
-            .residue
-            .as_deref()
-            .map(|text| (text, text.strip_prefix('@')))
-        {
+        let residue = match self.residue.as_deref().map(|text| (text, text.strip_prefix('@'))) {
             None => String::new(),
             Some((_, Some(file))) => read_note(Path::new(file))?,
             Some((text, None)) => text.to_owned(),
         };
         let (verdict, inspected) = (self.verdict.clone(), self.inspected.clone());
-        Ok(Submission {
-            verdict,
-            inspected,
-            residue,
-        })
+        Ok(Submission { verdict, inspected, residue })
     }
 }
 
@@ -68,11 +60,7 @@ pub fn dispatch(common: &Common, out: &Output, arrow: &str) -> Result<u8, Failur
     let session = common.session()?;
     let done = session.dispatch(arrow)?;
     print_dispatched(out, arrow, &done)?;
-    Ok(if done.status == ArrowStatus::Complete {
-        0
-    } else {
-        NO
-    })
+    Ok(if done.status == ArrowStatus::Complete { 0 } else { NO })
 }
 
 /// Prints what a dispatch came to.
@@ -115,18 +103,10 @@ pub fn attest(common: &Common, out: &Output, args: &AttestArgs) -> Result<u8, Fa
 
 fn read_note(file: &Path) -> Result<String, Failure> {
     use std::io::Read;
-    let fail = |e| {
-        Failure::new(
-            "residue-file-unreadable",
-            format!("{}: {e}", file.display()),
-        )
-    };
+    let fail = |e| Failure::new("residue-file-unreadable", format!("{}: {e}", file.display()));
     let mut text = String::new();
     let opened = std::fs::File::open(file).map_err(fail)?;
-    opened
-        .take(RESIDUE_FILE_MAX)
-        .read_to_string(&mut text)
-        .map_err(fail)?;
+    opened.take(RESIDUE_FILE_MAX).read_to_string(&mut text).map_err(fail)?;
     Ok(text)
 }
 

@@ -153,11 +153,6 @@ impl Common {
     fn session(&self) -> Result<Session, Failure> {
         let project = self.project()?;
         let bus = Arc::new(Bus::default());
-        Ok(Session::open(
-            project,
-            Arc::new(Policy::load()?),
-            Arc::new(SystemClock),
-            bus,
-        )?)
+        Ok(Session::open(project, Arc::new(Policy::load()?), Arc::new(SystemClock), bus)?)
     }
 }

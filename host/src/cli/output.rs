@@ -46,10 +46,7 @@ impl Output {
     /// Printing that a test can read, without colour.
     #[cfg(test)]
     pub fn captured() -> Self {
-        Self {
-            json: false,
-            captured: Some(std::sync::Mutex::default()),
-        }
+        Self { json: false, captured: Some(std::sync::Mutex::default()) }
     }
 
     /// What was printed since the last call.
@@ -64,10 +61,7 @@ impl Output {
         let Some(captured) = &self.captured else {
             return false;
         };
-        captured
-            .lock()
-            .unwrap()
-            .push_str(&anstream::adapter::strip_str(text).to_string());
+        captured.lock().unwrap().push_str(&anstream::adapter::strip_str(text).to_string());
         true
     }
 
@@ -78,17 +72,10 @@ impl Output {
 
     /// How many columns text is laid out for.
     pub fn columns(&self) -> usize {
-        let size = if self.capture("") {
-            None
-        } else {
-            rustix::termios::tcgetwinsize(io::stderr()).ok()
-        };
+        let size =
+            if self.capture("") { None } else { rustix::termios::tcgetwinsize(io::stderr()).ok() };
         let columns = size.map_or(0, |size| usize::from(size.ws_col));
-        if columns == 0 {
-            COLUMNS
-        } else {
-            columns.clamp(*READABLE.start(), *READABLE.end())
-        }
+        if columns == 0 { COLUMNS } else { columns.clamp(*READABLE.start(), *READABLE.end()) }
     }
 
     /// Whether data is to be JSON.
@@ -174,10 +161,7 @@ impl Output {
         let red = Style::new().bold().fg_color(Some(AnsiColor::Red.into()));
         let mut lines = failure.message.lines();
         let first = clean(lines.next().unwrap_or_default());
-        self.note(&format!(
-            "{red}error[{}]{red:#}: {first}",
-            clean(&failure.code)
-        ));
+        self.note(&format!("{red}error[{}]{red:#}: {first}", clean(&failure.code)));
         for line in lines {
             self.note(&format!("  {}", clean(line)));
         }
@@ -266,14 +250,8 @@ mod tests {
     #[test]
     fn text_is_broken_at_blanks_and_a_long_word_is_broken_too() {
         assert_eq!(wrap("  one two three", 4, 12), "  one two\n    three");
-        assert_eq!(
-            wrap("aaaaaaaaaaaaaaaaaaaaaaaaaa b", 2, 20),
-            "aaaaaaaaaaaaaaaaaaaa\n  aaaaaa b"
-        );
-        assert_eq!(
-            wrap("日本語日本語日本語日本語", 2, 20),
-            "日本語日本語日本語日\n  本語"
-        );
+        assert_eq!(wrap("aaaaaaaaaaaaaaaaaaaaaaaaaa b", 2, 20), "aaaaaaaaaaaaaaaaaaaa\n  aaaaaa b");
+        assert_eq!(wrap("日本語日本語日本語日本語", 2, 20), "日本語日本語日本語日\n  本語");
     }
 
     #[test]

@@ -35,11 +35,7 @@ pub struct ReplOptions {
 
 pub fn run(common: &Common, out: &Output, args: RunArgs) -> Result<u8, Failure> {
     let session = common.session()?;
-    let options = ReplOptions {
-        op_id: args.op_id,
-        record: args.record,
-        guide: None,
-    };
+    let options = ReplOptions { op_id: args.op_id, record: args.record, guide: None };
     repl(session, out, options)
 }
 

@@ -62,12 +62,7 @@ impl TerminalReader {
         editor.bind_sequence(KeyEvent::ctrl('C'), end_with(INTERRUPT, false));
         editor.bind_sequence(KeyEvent::ctrl('D'), end_with(END, true));
         editor.set_helper(Some(Completion::default()));
-        Ok(Self {
-            editor,
-            ending,
-            history,
-            terminal,
-        })
+        Ok(Self { editor, ending, history, terminal })
     }
 }
 
@@ -105,9 +100,7 @@ impl LineReader for TerminalReader {
             match self.editor.readline(prompt) {
                 Ok(text) => {
                     return Ok(match self.ending.load(Ordering::Relaxed) {
-                        INTERRUPT => Line::Interrupted {
-                            cleared: !text.is_empty(),
-                        },
+                        INTERRUPT => Line::Interrupted { cleared: !text.is_empty() },
                         END => Line::End,
                         _ => Line::Text(text),
                     });
@@ -139,10 +132,7 @@ impl LineReader for TerminalReader {
 
     fn offer(&mut self, candidates: Candidates) {
         if let Some(helper) = self.editor.helper_mut() {
-            *helper
-                .candidates
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner) = candidates;
+            *helper.candidates.lock().unwrap_or_else(PoisonError::into_inner) = candidates;
         }
     }
 
@@ -161,10 +151,7 @@ struct Completion {
 
 impl Default for Completion {
     fn default() -> Self {
-        Self {
-            candidates: Mutex::default(),
-            topic: Topic::Turn,
-        }
+        Self { candidates: Mutex::default(), topic: Topic::Turn }
     }
 }
 
@@ -177,10 +164,7 @@ impl Completer for Completion {
         pos: usize,
         _: &Context<'_>,
     ) -> rustyline::Result<(usize, Vec<String>)> {
-        let candidates = self
-            .candidates
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let candidates = self.candidates.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(candidates.complete(self.topic, line.get(..pos).unwrap_or_default()))
     }
 }

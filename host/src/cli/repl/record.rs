@@ -88,8 +88,7 @@ impl Recorder {
         match event {
             Event::AttestationRecorded(recorded) => self.answered(&recorded.row),
             Event::ModalSkipped(request) => {
-                self.deferred
-                    .insert((request.attestation_ref.clone(), request.round));
+                self.deferred.insert((request.attestation_ref.clone(), request.round));
             }
             _ => return Ok(()),
         }
@@ -98,10 +97,8 @@ impl Recorder {
 
     /// All that was pending was asked, but for what is `left`.
     pub fn drained(&mut self, left: &[Request]) -> Result<(), Failure> {
-        self.deferred.extend(
-            left.iter()
-                .map(|request| (request.attestation_ref.clone(), request.round)),
-        );
+        self.deferred
+            .extend(left.iter().map(|request| (request.attestation_ref.clone(), request.round)));
         self.asked = None;
         // Until the next turn that a script has too.
         self.in_place = true;
@@ -112,10 +109,8 @@ impl Recorder {
         let rec = &row.rec;
         let (inspected, residue) = evidence(row);
         let is_escalation = matches!(rec.verdict.as_str(), "accepted-risk" | "route-upstream");
-        let at_question = self
-            .asked
-            .as_ref()
-            .is_some_and(|(r, n)| *r == row.attestation_ref && *n == row.round);
+        let at_question =
+            self.asked.as_ref().is_some_and(|(r, n)| *r == row.attestation_ref && *n == row.round);
         if self.in_place || !at_question {
             self.in_place = true;
             self.hand_over(&rec.op_id);
@@ -152,12 +147,7 @@ impl Recorder {
             quote(&row.attestation_ref),
             row.round,
         );
-        if is_escalation {
-            &mut self.escalations
-        } else {
-            &mut self.verdicts
-        }
-        .push(case);
+        if is_escalation { &mut self.escalations } else { &mut self.verdicts }.push(case);
     }
 
     fn hand_over(&mut self, op_id: &str) {
@@ -187,10 +177,7 @@ impl Recorder {
 
     fn write(&self) -> Result<(), Failure> {
         let fail = |e: std::io::Error| {
-            Failure::new(
-                "record-write-failed",
-                format!("{}: {e}", self.file.display()),
-            )
+            Failure::new("record-write-failed", format!("{}: {e}", self.file.display()))
         };
         let directory = match self.file.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
