@@ -70,12 +70,19 @@ impl Output {
         false
     }
 
-    /// How many columns text is laid out for.
-    pub fn columns(&self) -> usize {
-        let size =
-            if self.capture("") { None } else { rustix::termios::tcgetwinsize(io::stderr()).ok() };
-        let columns = size.map_or(0, |size| usize::from(size.ws_col));
-        if columns == 0 { COLUMNS } else { columns.clamp(*READABLE.start(), *READABLE.end()) }
+    /// How many columns text for a person is laid out for. Where nobody looks,
+    /// lines are left whole.
+    fn columns(&self) -> usize {
+        if self.capture("") {
+            return COLUMNS;
+        }
+        match rustix::termios::tcgetwinsize(io::stderr()) {
+            Ok(size) if size.ws_col > 0 => {
+                usize::from(size.ws_col).clamp(*READABLE.start(), *READABLE.end())
+            }
+            Ok(_) => COLUMNS,
+            Err(_) => usize::MAX,
+        }
     }
 
     /// Whether data is to be JSON.

@@ -54,15 +54,12 @@ fn an_escalation_is_passed_by_neither_enter_nor_skip_nor_ctrl_c_nor_ctrl_d() {
     let project = project();
     let mut pane = Pane::run(project.path(), &["--op-id", "alice"]);
     pane.answer(GHYLL, "/run-arrow A-checkout");
-    for _ in 0..3 {
+    pane.answer(VERDICT, "p");
+    pane.answer(VERDICT, "p");
+    for round in 1..=3 {
         pane.answer(VERDICT, "i");
         pane.answer(NOTE, "nothing to go by");
-        for _ in 0..2 {
-            pane.sees("C");
-        }
-        if fields(project.path(), "verdict").len() < 3 {
-            pane.answer(VERDICT, "s");
-            pane.answer(VERDICT, "s");
+        if round < 3 {
             pane.answer(GHYLL, "");
         }
     }
@@ -73,16 +70,15 @@ fn an_escalation_is_passed_by_neither_enter_nor_skip_nor_ctrl_c_nor_ctrl_d() {
     pane.answer(DECIDE, "1");
     pane.prompt(NOTE);
     pane.keys(CTRL_C);
-    pane.sees("Left open: 3 requests pending");
-    pane.prompt(GHYLL);
+    pane.sees("Left open: 1 request pending");
+    pane.answer(GHYLL, "");
+    pane.prompt(DECIDE);
     pane.keys(CTRL_D);
     assert_eq!(pane.exit_code(), 0);
-    assert_eq!(fields(project.path(), "verdict"), ["insufficient-basis"; 3]);
+    assert_eq!(fields(project.path(), "verdict")[2..], ["insufficient-basis"; 3]);
 
     // Still what is asked, after the restart, and still for both ways.
     let mut pane = Pane::run(project.path(), &["--op-id", "bob"]);
-    pane.answer(VERDICT, "s");
-    pane.answer(VERDICT, "s");
     pane.answer(DECIDE, "2");
     pane.answer(NOTE, "the scenarios name no amounts");
     pane.sees("requires-deeper-artifact");
@@ -111,7 +107,10 @@ fn ctrl_d_and_exit_leave_from_a_question() {
 #[test]
 fn a_signal_or_a_closed_window_leaves_cleanly() {
     let project = project();
-    Pane::run(project.path(), &["--op-id", "alice"]).answer(GHYLL, "/run-arrow A-checkout");
+    let mut pane = Pane::run(project.path(), &["--op-id", "alice"]);
+    pane.answer(GHYLL, "/run-arrow A-checkout");
+    pane.answer(VERDICT, "/exit");
+    assert_eq!(pane.exit_code(), 0);
     for (signal, code) in [("-TERM", 143), ("-INT", 130), ("-HUP", 129)] {
         let mut pane = Pane::run(project.path(), &["--op-id", "alice"]);
         pane.prompt(VERDICT);

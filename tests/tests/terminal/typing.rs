@@ -136,13 +136,14 @@ fn a_place_that_is_not_there_is_pointed_out_and_can_be_kept() {
 fn a_note_can_be_written_in_an_editor() {
     let project = project();
     let editor = project.path().join("editor");
-    std::fs::write(&editor, "#!/bin/sh\nstty sane; read line; echo \"typed: $line\" > \"$2\"\n")
+    std::fs::write(&editor, "stty sane; echo editing; read line; echo \"typed: $line\" > \"$2\"\n")
         .unwrap();
     let command = format!("sh {} 'first argument'", editor.display());
     let mut pane = Pane::run_with(project.path(), &["--op-id", "alice"], &[("VISUAL", &command)]);
     pane.answer(GHYLL, "/run-arrow A-checkout");
     pane.answer(VERDICT, "i");
     pane.answer(NOTE, "!e");
+    pane.sees("editing");
     pane.keys("in the editor\n");
     pane.prompt(VERDICT);
     pane.keys("/exit\r");
