@@ -7,6 +7,7 @@
 mod arrows;
 mod attest;
 mod component;
+mod demo;
 mod engine;
 mod failure;
 mod init;
@@ -62,6 +63,8 @@ enum Color {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Show everything on a sample project in a temporary directory
+    Demo,
     /// Write the first grid of a project, or attest its beginning
     Init(init::InitArgs),
     /// Run operator scripts
@@ -122,6 +125,7 @@ pub fn main() -> ExitCode {
 fn run(cli: Cli, out: &Output) -> Result<u8, Failure> {
     let common = &cli.common;
     match cli.command {
+        Command::Demo => demo::run(out),
         Command::Init(args) => init::run(common, out, &args),
         Command::Replay(args) => replay::run(common, out, &args),
         Command::Dispatch { arrow } => attest::dispatch(common, out, &arrow),

@@ -85,6 +85,12 @@ impl Output {
     }
 }
 
+/// As [`Output::line`], from where there is no [`Output`]; for what is told
+/// while something else goes on, which does not end because nobody listens.
+pub fn told(text: &str) {
+    let _ = writeln!(anstream::stdout(), "{text}");
+}
+
 /// As [`Output::note`], from where there is no [`Output`].
 pub fn note(text: &str) {
     // Nobody is left to be told if this fails.
