@@ -18,6 +18,7 @@ pub mod project;
 pub mod store;
 pub mod modal;
 pub mod nearest;
+pub mod script;
 pub mod session;
 pub mod status;
 pub mod verdicts;

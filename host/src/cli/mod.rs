@@ -8,6 +8,7 @@ mod arrows;
 mod attest;
 mod card;
 mod component;
+mod demo;
 mod engine;
 mod failure;
 mod init;
@@ -15,6 +16,7 @@ mod output;
 mod places;
 mod reader;
 mod repl;
+mod replay;
 mod run;
 mod term;
 
@@ -67,10 +69,14 @@ enum Color {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Show everything on a sample project in a temporary directory
+    Demo,
     /// Write the first grid of a project, or attest its beginning
     Init(init::InitArgs),
     /// Hold a session: what is pending is asked, and commands are taken
     Run(run::RunArgs),
+    /// Run operator scripts
+    Replay(replay::ReplayArgs),
     /// Traverse an arrow: decide its machine clauses, ask for the others
     Dispatch {
         /// The arrow's id
@@ -127,8 +133,10 @@ pub fn main() -> ExitCode {
 fn run(cli: Cli, out: &Output) -> Result<u8, Failure> {
     let common = &cli.common;
     match cli.command {
+        Command::Demo => demo::run(out),
         Command::Init(args) => init::run(common, out, &args),
         Command::Run(args) => run::run(common, out, args),
+        Command::Replay(args) => replay::run(common, out, &args),
         Command::Dispatch { arrow } => attest::dispatch(common, out, &arrow),
         Command::Attest(args) => attest::attest(common, out, &args),
         Command::Arrow { command } => arrows::run(common, out, &command),

@@ -131,8 +131,7 @@ impl Output {
         if self.capture(&format!("{text}\n")) {
             return;
         }
-        // Nobody is left to be told if this fails.
-        let _ = writeln!(anstream::stderr(), "{text}");
+        note(text);
     }
 
     /// Puts a question, the answer to come on the same line.
@@ -167,12 +166,29 @@ impl Output {
     pub fn failure(&self, failure: &Failure) {
         let red = Style::new().bold().fg_color(Some(AnsiColor::Red.into()));
         let mut lines = failure.message.lines();
-        let first = clean(lines.next().unwrap_or_default());
-        self.note(&format!("{red}error[{}]{red:#}: {first}", clean(&failure.code)));
+        let label = format!("error[{}]", clean(&failure.code));
+        let first = format!("{label}: {}", clean(lines.next().unwrap_or_default()));
+        let first = wrap(&first, 2, self.columns());
+        match first.strip_prefix(&label) {
+            Some(rest) => self.note(&format!("{red}{label}{red:#}{rest}")),
+            None => self.note(&first),
+        }
         for line in lines {
-            self.note(&format!("  {}", clean(line)));
+            self.note_wrapped(&format!("  {}", clean(line)), 4);
         }
     }
+}
+
+/// As [`Output::line`], from where there is no [`Output`]; for what is told
+/// while something else goes on, which does not end because nobody listens.
+pub fn told(text: &str) {
+    let _ = writeln!(anstream::stdout(), "{text}");
+}
+
+/// As [`Output::note`], from where there is no [`Output`].
+pub fn note(text: &str) {
+    // Nobody is left to be told if this fails.
+    let _ = writeln!(anstream::stderr(), "{text}");
 }
 
 /// A text on one line, without anything that acts on a terminal: control
@@ -193,7 +209,7 @@ pub fn clean(text: &str) -> String {
 /// not hide what comes after it.
 pub fn wrap(text: &str, indent: usize, columns: usize) -> String {
     let width = |word: &str| word.chars().map(|c| c.width().unwrap_or(0)).sum::<usize>();
-    let indent = if indent + 8 > columns { 2 } else { indent };
+    let indent = if indent.saturating_add(8) > columns { 2 } else { indent };
     let mut lines = String::new();
     let mut column = 0;
     // Blanks in front are the first line's own indent.

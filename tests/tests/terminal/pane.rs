@@ -29,11 +29,36 @@ pub fn ghyll() -> &'static Path {
     })
 }
 
-/// A project with one arrow of three attested clauses and a file to look at.
+/// One arrow of three attested clauses.
+const GRID: &str = "\
+version: 1
+arrows:
+  - id: A-checkout
+    source-role: analyst
+    target-role: architect
+    stratum: behaviour
+    context: checkout
+    clauses:
+      - id: C1
+        concept: Every way a checkout can end is described
+        eval: attested
+      - id: C2
+        concept: The payment scenarios name the amounts they are about
+        eval: attested
+      - id: C3
+        concept: Nothing in the features contradicts the glossary
+        eval: attested
+";
+
+/// A project with that grid, and a file to look at.
 pub fn project() -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
-    let init = Command::new(ghyll()).arg("--dir").arg(dir.path()).arg("init").output().unwrap();
-    assert!(init.status.success());
+    let grid = dir.path().join("grid.yaml");
+    std::fs::write(&grid, GRID).unwrap();
+    let mut init = Command::new(ghyll());
+    init.arg("--dir").arg(dir.path()).arg("init").arg("--grid").arg(&grid);
+    assert!(init.output().unwrap().status.success());
+    std::fs::remove_file(grid).unwrap();
     std::fs::create_dir(dir.path().join("features")).unwrap();
     std::fs::write(dir.path().join("features/payment.feature"), "line\n".repeat(60)).unwrap();
     dir
@@ -68,6 +93,11 @@ pub struct Pane {
 }
 
 impl Pane {
+    /// `ghyll demo`, which shows the way to its project.
+    pub fn demo() -> Self {
+        Self::start(CommandBuilder::new(ghyll()), &["demo"], "<nowhere>".to_owned())
+    }
+
     /// `ghyll run` on a project, 80 columns wide.
     pub fn run(project: &Path, arguments: &[&str]) -> Self {
         Self::run_with(project, arguments, &[])
@@ -75,16 +105,22 @@ impl Pane {
 
     /// The same with variables in its environment.
     pub fn run_with(project: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Self {
-        let size = PtySize { rows: ROWS, cols: 80, pixel_width: 0, pixel_height: 0 };
-        let pair = native_pty_system().openpty(size).unwrap();
         let mut command = CommandBuilder::new(ghyll());
         command.args(["run", "--dir"]);
         command.arg(project);
-        command.args(arguments);
-        command.env("TERM", "xterm");
-        command.env_remove("NO_COLOR");
         for (name, value) in variables {
             command.env(name, value);
+        }
+        Self::start(command, arguments, project.canonicalize().unwrap().display().to_string())
+    }
+
+    fn start(mut command: CommandBuilder, arguments: &[&str], root: String) -> Self {
+        let size = PtySize { rows: ROWS, cols: 80, pixel_width: 0, pixel_height: 0 };
+        let pair = native_pty_system().openpty(size).unwrap();
+        command.args(arguments);
+        command.env("TERM", "xterm");
+        if command.get_env("NO_COLOR") != Some(std::ffi::OsStr::new("1")) {
+            command.env_remove("NO_COLOR");
         }
         let child = pair.slave.spawn_command(command).unwrap();
         drop(pair.slave);
@@ -103,7 +139,6 @@ impl Pane {
                 screen.bytes.extend_from_slice(&buffer[..n]);
             }
         });
-        let root = project.canonicalize().unwrap().display().to_string();
         let (master, keys) = (Some(pair.master), Some(keys));
         Self { child, master, keys, screen, mark: 0, root }
     }

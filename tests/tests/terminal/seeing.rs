@@ -1,6 +1,6 @@
 //! What an operator sees, word for word.
 
-use super::pane::{Pane, project};
+use super::pane::{Pane, fields, project};
 
 const VERDICT: &str = "Verdict [p/f/i/s]: ";
 const WHERE: &str = "Where, comma-separated: ";
@@ -108,4 +108,38 @@ fn nothing_from_a_grid_or_a_record_acts_on_the_terminal() {
         assert!(!shown.contains(forbidden), "{forbidden:?}");
     }
     assert!(shown.contains("red [31m"));
+}
+
+#[test]
+fn a_newcomer_passes_one_clause_fails_one_and_escalates_one_by_what_the_screen_says() {
+    let mut pane = Pane::demo();
+    pane.answer(VERDICT, "p");
+    pane.answer(VERDICT, "f");
+    pane.answer(WHERE, "features/payment.feature:5");
+    pane.answer(VERDICT, "i");
+    pane.answer(NOTE, "what is an order?");
+    pane.answer(GHYLL, "");
+    pane.answer(VERDICT, "i");
+    pane.answer(NOTE, "still, what is an order?");
+    pane.answer(GHYLL, "");
+    pane.answer(VERDICT, "i");
+    pane.answer(NOTE, "nobody knows");
+    pane.answer(DECIDE, "2");
+    pane.answer(NOTE, "the glossary has to say it");
+    pane.answer(GHYLL, "/attestations");
+    pane.answer(GHYLL, "/exit");
+    assert_eq!(pane.exit_code(), 0);
+    let text = pane.text();
+    let (_, project) = text.split_once("ghyll session on ").unwrap();
+    let (project, _) = project.split_once(": grid").unwrap();
+    let project: String = project.split_whitespace().collect();
+    let verdicts = fields(project.as_ref(), "verdict");
+    std::fs::remove_dir_all(&project).unwrap();
+    let rounds = ["insufficient-basis", "insufficient-basis", "insufficient-basis"];
+    assert_eq!(verdicts[..2], ["pass", "fail"]);
+    assert_eq!(verdicts[2..5], rounds);
+    assert_eq!(verdicts[5], "route-upstream");
+    let start = text.find("asked now.").unwrap();
+    let end = text.find("Verdict [p/f/i/s]: f").unwrap();
+    insta::assert_snapshot!(&text[start..end]);
 }

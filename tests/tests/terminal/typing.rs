@@ -48,7 +48,7 @@ fn keys_typed_while_ghyll_is_at_work_are_there_at_the_next_question() {
     let grid = project.path().join(".ghyll/grid.v1.yaml");
     let text = std::fs::read_to_string(&grid).unwrap();
     let slow = text.replacen(
-        "eval: attested\n        depth: scenario",
+        "eval: attested",
         "eval: machine\n        run: [sh, -c, 'touch running; sleep 1']",
         1,
     );
