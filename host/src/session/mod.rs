@@ -318,7 +318,7 @@ impl Session {
 
     /// Publishes what came of a transaction, after it.
     fn publish(&self, effects: Effects) {
-        if let Some(request) = effects.asked_again {
+        if let Some(request) = &effects.asked_again {
             self.driver.defer(request);
         }
         for event in &effects.events {
