@@ -176,6 +176,10 @@ impl Disk for WatchedDisk {
         Ok(())
     }
 
+    fn create_append(&self, path: &str) -> io::Result<Box<dyn DiskFile>> {
+        Ok(self.watched(path, self.disk.create_append(path)?))
+    }
+
     fn open_append(&self, path: &str) -> io::Result<Box<dyn DiskFile>> {
         Ok(self.watched(path, self.disk.open_append(path)?))
     }
