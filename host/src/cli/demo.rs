@@ -47,7 +47,8 @@ pub fn run(out: &Output) -> Result<u8, Failure> {
         out.failure(&Failure::new("expectation-failed", &missed.text));
     }
     if let Some(error) = &report.error {
-        out.failure(&Failure::new("script-failed", error));
+        let message = format!("{}: {error}", error.place.in_file("scripts/demo.rhai"));
+        out.failure(&Failure::new("script-failed", message));
     }
     show(out, &root)?;
     Ok(if report.ok() { 0 } else { NO })
@@ -55,7 +56,10 @@ pub fn run(out: &Output) -> Result<u8, Failure> {
 
 /// Writes the sample into a directory of its own.
 fn lay_out() -> Result<PathBuf, Failure> {
-    let root = tempfile::Builder::new().prefix("ghyll-demo-").tempdir()?.keep();
+    let root = tempfile::Builder::new()
+        .prefix("ghyll-demo-")
+        .tempdir()?
+        .keep();
     let fail = |path: &Path, e: std::io::Error| {
         Failure::new("demo-write-failed", format!("{}: {e}", path.display()))
     };
@@ -78,7 +82,11 @@ fn scripted(out: &Output, root: &Path) -> Result<Report, Failure> {
         limits: Limits::default(),
         // What is told is what the demo is for, so it is data; but not JSON.
         log: Arc::new(move |line| {
-            if json { output::note(&clean(line)) } else { output::told(&clean(line)) }
+            if json {
+                output::note(&clean(line))
+            } else {
+                output::told(&clean(line))
+            }
         }),
     };
     Ok(stage.run(MORNING)?)
@@ -104,7 +112,10 @@ fn show(out: &Output, root: &Path) -> Result<(), Failure> {
         return Ok(());
     }
     out.line("")?;
-    out.line(&format!("The audit tree is {}", clean(&tree.display().to_string())))?;
+    out.line(&format!(
+        "The audit tree is {}",
+        clean(&tree.display().to_string())
+    ))?;
     for path in &files {
         out.line(&format!("  {}", clean(path)))?;
     }
@@ -139,7 +150,13 @@ mod tests {
                 if path.is_dir() {
                     directories.push(path);
                 } else {
-                    there.push(path.strip_prefix(&root).unwrap().to_str().unwrap().to_owned());
+                    there.push(
+                        path.strip_prefix(&root)
+                            .unwrap()
+                            .to_str()
+                            .unwrap()
+                            .to_owned(),
+                    );
                 }
             }
         }

@@ -28,7 +28,8 @@ pub(super) fn sandbox(guard: &Arc<Guard>, log: &Arc<dyn Fn(&str) + Send + Sync>)
     BasicFnPackage::new().register_into_engine(&mut engine);
     BasicArrayPackage::new().register_into_engine(&mut engine);
     BasicMapPackage::new().register_into_engine(&mut engine);
-    for word in ["eval", "import", "export"] {
+    // `curry` makes values that no limit of Rhai's counts.
+    for word in ["eval", "import", "export", "curry"] {
         engine.disable_symbol(word);
     }
     engine.set_optimization_level(OptimizationLevel::None);
@@ -36,9 +37,12 @@ pub(super) fn sandbox(guard: &Arc<Guard>, log: &Arc<dyn Fn(&str) + Send + Sync>)
     engine.set_strict_variables(true);
     limit(&mut engine, guard);
     fault::register(&mut engine);
-    engine.register_fn("parse_json", |context: NativeCallContext<'_>, text: &str| {
-        context.engine().parse_json(text, true).map(Dynamic::from)
-    });
+    engine.register_fn(
+        "parse_json",
+        |context: NativeCallContext<'_>, text: &str| {
+            context.engine().parse_json(text, true).map(Dynamic::from)
+        },
+    );
     engine.register_fn("replace", replace);
     let (printed, debugged) = (Arc::clone(log), Arc::clone(log));
     engine.on_print(move |text| printed(text));
