@@ -24,7 +24,8 @@
 //!
 //! Modals are answered by two functions of the script. `verdict(hint)` returns
 //! `pass()`, `pass([location, …])`, `fail([location, …])`,
-//! `fail([location, …], note)`, `insufficient_basis(note)` or `skip()`;
+//! `insufficient_basis(note)` or `skip()`; a note may follow the locations of a
+//! pass or fail, and locations may come before the note without a basis.
 //! `escalation(hint)` returns `accept_risk(note)` or `route_upstream(note)`.
 //! `hint` has `arrow_id`, `clause_id`, `concept`, `attestation_ref`, `round`,
 //! `pass_id`, `context`, `stratum`, `source_role`, `target_role`,
@@ -72,7 +73,7 @@ use fault::Fault;
 use guard::Guard;
 
 /// Room for the deepest script the limits let run; only what is used is taken.
-const STACK: usize = 256 << 20;
+const STACK: usize = 64 << 20;
 
 /// What scripts run on.
 pub struct Stage {

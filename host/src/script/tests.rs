@@ -253,7 +253,7 @@ fn limits_end_a_script_and_say_where() {
         (
             "fn grow(n, s) {\n  let a = s + \"a\"; let b = s + \"b\";\n  if n > 0 { grow(n - 1, a) }\n}\n\
              let s = \"\"; s.pad(4000000, \"x\"); grow(20, s);",
-            2,
+            3,
             "bytes in variables",
         ),
     ];
@@ -266,6 +266,30 @@ fn limits_end_a_script_and_say_where() {
     }
     let deep = format!("let x = {}1{};", "(".repeat(1000), ")".repeat(1000));
     assert!(theatre.error(&deep).place.column > 1);
+}
+
+#[test]
+fn the_deepest_script_there_may_be_has_room() {
+    let (open, close) = ("(1 + ".repeat(25), ")".repeat(25));
+    let source = format!(
+        "fn f(n) {{ if n == 0 {{ 0 }} else {{ {open}f(n - 1){close} }} }}\n\
+         let a = []; for i in 0..200 {{ a = [a]; }} let b = a; expect(a == b, \"deep\");\n\
+         fn verdict(hint) {{ f(20); pass() }}\n\
+         op_id(\"a\"); run_arrow(\"A-checkout\"); f(25);"
+    );
+    Theatre::empty().well(&source);
+}
+
+#[test]
+fn a_project_can_be_replayed_on_again() {
+    let mut theatre = Theatre::empty().at(1);
+    let source =
+        "op_id(\"a\"); run_arrow(\"A-design\"); expect(pending().is_empty(), \"answered\");
+                  fn verdict(hint) { fail([\"x:1\"]) }";
+    theatre.well(source);
+    theatre = theatre.at(1);
+    theatre.well(source);
+    theatre.well("expect(attestations().len() == 4, \"both times\");");
 }
 
 #[test]
