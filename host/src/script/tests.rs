@@ -243,6 +243,11 @@ fn limits_end_a_script_and_say_where() {
             3,
             "Length of string",
         ),
+        (
+            "let s = \"x\";\ns.pad(1000000, \"x\");\ns.replace('x', s);",
+            3,
+            "Length of string",
+        ),
         ("let a = [1];\nloop { a += a; }", 2, "Size of array"),
         ("let m = #{};\nfor i in 0..100 { m[`${i}`] = m; }", 2, "map"),
         ("let a = [];\nloop { a = [a]; }", 2, "nested deeper"),
