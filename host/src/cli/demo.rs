@@ -69,7 +69,8 @@ pub fn run(out: &Output) -> Result<u8, Failure> {
         out.failure(&Failure::new("expectation-failed", &missed.text));
     }
     if let Some(error) = &report.error {
-        out.failure(&Failure::new("script-failed", error));
+        let message = format!("{}: {error}", error.place.in_file("scripts/demo.rhai"));
+        out.failure(&Failure::new("script-failed", message));
     }
     show(out, &root)?;
     Ok(if report.ok() { 0 } else { NO })

@@ -8,7 +8,7 @@ use clap::Args;
 use ghyll::clock::{Clock, ReplayClock, SystemClock};
 use ghyll::policy::Policy;
 use ghyll::project::GHYLL_DIR;
-use ghyll::script::{Limits, Report, Stage, golden, junit};
+use ghyll::script::{Limits, Report, ScriptError, Stage, golden, junit};
 use ghyll::store::TREE_DIR;
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -137,11 +137,11 @@ fn any_seed() -> u64 {
 /// standard output one line.
 fn tell(out: &Output, name: &str, report: &Report) -> Result<(), Failure> {
     for missed in report.failed() {
-        let message = format!("{name}:{}: {}", missed.place, missed.text);
+        let message = format!("{}: {}", missed.place.in_file(name), missed.text);
         out.failure(&Failure::new("expectation-failed", message));
     }
     if let Some(error) = &report.error {
-        out.failure(&Failure::new("script-failed", format!("{name}:{error}")));
+        out.failure(&Failure::new("script-failed", told(name, error)));
     }
     if !out.json() {
         let word = super::output::status(if report.ok() { "pass" } else { "fail" });
@@ -153,6 +153,10 @@ fn tell(out: &Output, name: &str, report: &Report) -> Result<(), Failure> {
         ))?;
     }
     Ok(())
+}
+
+fn told(name: &str, error: &ScriptError) -> String {
+    format!("{}: {error}", error.place.in_file(name))
 }
 
 fn value(name: &str, report: &Report) -> Value {
@@ -170,7 +174,7 @@ fn value(name: &str, report: &Report) -> Value {
         "ok": report.ok(),
         "expectations": report.expectations.len(),
         "failed": failed,
-        "error": report.error.as_ref().map(|error| format!("{name}:{error}")),
+        "error": report.error.as_ref().map(|error| told(name, error)),
         "code": report.error.as_ref().map(|error| &error.code),
         "failures": failures,
     })

@@ -65,7 +65,7 @@ impl Host {
         self.outside_modal("run_arrow")?;
         let session = self.session()?;
         session
-            .dispatch_until(arrow, Some(self.guard.deadline))
+            .dispatch_until(arrow, self.guard.deadline)
             .map_err(|error| match error {
                 SessionError::Deadline { .. } => {
                     EvalAltResult::ErrorTerminated(self.guard.too_late().into(), Position::NONE)

@@ -47,7 +47,7 @@ fn suite(xml: &mut String, name: &str, report: &Report) {
         let failure = (!expectation.met).then(|| {
             (
                 "failure",
-                format!("{name}:{}: {}", expectation.place, expectation.text),
+                format!("{}: {}", expectation.place.in_file(name), expectation.text),
             )
         });
         case(&expectation.text, failure);
@@ -55,7 +55,7 @@ fn suite(xml: &mut String, name: &str, report: &Report) {
     let error = report
         .error
         .as_ref()
-        .map(|error| ("error", format!("{name}:{error}")));
+        .map(|error| ("error", format!("{}: {error}", error.place.in_file(name))));
     case("runs to its end", error);
     xml.push_str("  </testsuite>\n");
 }

@@ -24,7 +24,8 @@
 //!
 //! Modals are answered by two functions of the script. `verdict(hint)` returns
 //! `pass()`, `pass([location, …])`, `fail([location, …])`,
-//! `fail([location, …], note)`, `insufficient_basis(note)` or `skip()`;
+//! `insufficient_basis(note)` or `skip()`; a note may follow the locations of a
+//! pass or fail, and locations may come before the note without a basis.
 //! `escalation(hint)` returns `accept_risk(note)` or `route_upstream(note)`.
 //! `hint` has `arrow_id`, `clause_id`, `concept`, `attestation_ref`, `round`,
 //! `pass_id`, `context`, `stratum`, `source_role`, `target_role`,
@@ -50,6 +51,8 @@ pub mod golden;
 mod guard;
 pub mod junit;
 mod modal;
+#[cfg(test)]
+mod tests;
 mod values;
 
 use std::path::PathBuf;
@@ -70,7 +73,7 @@ use fault::Fault;
 use guard::Guard;
 
 /// Room for the deepest script the limits let run; only what is used is taken.
-const STACK: usize = 256 << 20;
+const STACK: usize = 64 << 20;
 
 /// What scripts run on.
 pub struct Stage {
@@ -138,15 +141,19 @@ impl From<Position> for Place {
     }
 }
 
-impl std::fmt::Display for Place {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}:{}", self.line, self.column)
+impl Place {
+    /// The place with its file, as compilers write it.
+    pub fn in_file(&self, name: &str) -> String {
+        match self {
+            Self { line: 0, .. } => name.to_owned(),
+            Self { line, column } => format!("{name}:{line}:{column}"),
+        }
     }
 }
 
 /// Why a script ended early.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{place}: {message}")]
+#[error("{message}")]
 pub struct ScriptError {
     /// Where.
     pub place: Place,
