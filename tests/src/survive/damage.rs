@@ -99,7 +99,9 @@ pub fn cut_everywhere(step: usize) -> u64 {
     let start = |db: &EngineDb| {
         let sources = Sources {
             policy: &policy,
-            limits: Default::default(),
+            limits: ghyll::policy::Limits {
+                max_residue_bytes: 0,
+            },
             disk: disk.as_ref(),
             db,
             losses: &losses,
