@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ghyll_tests::survive::{damage, fault, kill};
+use ghyll_tests::survive::{damage, fault, kill, limits};
 
 #[test]
 fn a_killed_process_loses_nothing_it_acknowledged() {
@@ -33,4 +33,11 @@ fn a_file_cut_anywhere_is_cut_back_or_refused() {
 #[test]
 fn every_flipped_bit_is_found() {
     damage::flip_bits(200, 1);
+}
+
+#[test]
+fn a_full_disk_and_a_file_size_limit_cost_nothing_acknowledged() {
+    let program = Path::new(env!("CARGO_BIN_EXE_campaign"));
+    limits::file_size(program, 400);
+    limits::full_disk(program, 400);
 }
