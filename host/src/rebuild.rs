@@ -46,7 +46,7 @@ pub enum RebuildError {
     Losses(Vec<Issue>),
     /// Something is wrong that cannot be accepted.
     #[error("{}: {}", .0.path, .0.message)]
-    Refused(Issue),
+    Refused(Box<Issue>),
     /// A file or directory.
     #[error("{}: {source}", path.display())]
     Io {
@@ -157,7 +157,7 @@ pub fn rebuild(
         .iter()
         .find(|issue| issue.surface != On::Index && unacceptable.contains(&issue.code.as_str()))
     {
-        return Err(RebuildError::Refused(issue.clone()));
+        return Err(RebuildError::Refused(Box::new(issue.clone())));
     }
     let losses: Vec<Issue> = report
         .tree_issues()

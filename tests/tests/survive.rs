@@ -19,8 +19,9 @@ fn a_killed_process_loses_nothing_it_acknowledged() {
 
 #[test]
 fn no_single_failing_call_costs_a_record_or_leaves_half_of_one() {
-    let faulted = fault::campaign();
-    assert!(faulted.recording > 100, "{faulted:?}");
+    // What is half done first; then with everything after it failing as well.
+    let faulted = fault::campaign(&[fault::How::Torn, fault::How::Done], &[0, 1000]);
+    assert!(faulted.recording > 60, "{faulted:?}");
     assert!(faulted.starting > 50, "{faulted:?}");
     assert!(faulted.refused > 0 && faulted.taken > 0, "{faulted:?}");
 }
@@ -32,7 +33,7 @@ fn a_file_cut_anywhere_is_cut_back_or_refused() {
 
 #[test]
 fn every_flipped_bit_is_found() {
-    damage::flip_bits(200, 1);
+    damage::flip_bits(100, 1);
 }
 
 #[test]

@@ -3,15 +3,16 @@
 
 use std::collections::HashSet;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
+use ghyll::bus::Event;
 use ghyll::modal::{StubAnswer, StubModal};
 use ghyll::policy::Policy;
 use ghyll::project::Project;
-use ghyll::session::preview;
+use ghyll::session::{Submission, preview};
 use ghyll_tests::survive::Dice;
-use ghyll_tests::survive::fixture::{self, ARROW};
+use ghyll_tests::survive::fixture::{self, ARROW, REFS};
 
 fn project() -> (tempfile::TempDir, Arc<Policy>) {
     let scratch = fixture::scratch();
@@ -148,7 +149,7 @@ fn a_file_that_somebody_else_changes_takes_no_record() {
     let aside = scratch.path().join("aside");
 
     let mut refused = |what: &str| {
-        let error = fixture::attest(&session, &mut dice).err().expect(what);
+        let error = fixture::attest(&session, &mut dice).expect_err(what);
         assert_eq!(error.code(), "attestation-audit-write-failed", "{what}");
     };
     // Grown: their bytes are not cut off.
@@ -175,6 +176,44 @@ fn a_file_that_somebody_else_changes_takes_no_record() {
     // Replaced by its own copy, which is as good.
     std::fs::copy(&aside, &path).unwrap();
     fixture::attest(&session, &mut dice).unwrap();
+    drop(session);
+    assert_eq!(fixture::assert_clean(dir, &policy).tree.records, 2);
+}
+
+#[test]
+fn a_verdict_on_record_stands_while_the_database_is_in_other_hands() {
+    let (scratch, policy) = project();
+    let dir = scratch.path();
+    let session = fixture::open(dir, &policy).unwrap();
+    session.dispatch(ARROW).unwrap();
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let ear = Arc::clone(&heard);
+    session.bus().subscribe(move |event| {
+        if let Event::AttestationAuditDurabilityFailed { surface, .. } = event {
+            ear.lock().unwrap().push(*surface);
+        }
+    });
+    let submission = Submission {
+        verdict: "pass".to_owned(),
+        ..Submission::default()
+    };
+    let attest = |n: usize| session.attest(REFS[n], &submission, "alice@example.com");
+
+    let other = rusqlite::Connection::open(dir.join(".ghyll/engine.db")).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let recorded = attest(0).unwrap();
+    assert_eq!(*heard.lock().unwrap(), ["index", "state"]);
+    assert_eq!(fixture::tree_lines(dir).get(&recorded.line), Some(&1));
+    assert_eq!(session.pending().unwrap().len(), 3);
+    // Nothing more is taken while rounds cannot be told.
+    let error = attest(1).unwrap_err();
+    assert_eq!(error.code(), "engine-db-locked");
+    assert_eq!(fixture::tree_lines(dir).len(), 1);
+    other.execute_batch("COMMIT").unwrap();
+
+    // Both take effect now.
+    attest(1).unwrap();
+    assert_eq!(session.pending().unwrap().len(), 1);
     drop(session);
     assert_eq!(fixture::assert_clean(dir, &policy).tree.records, 2);
 }

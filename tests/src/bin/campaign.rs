@@ -55,7 +55,7 @@ fn main() -> ExitCode {
         format!("{}: all found", damage::flip_bits(flips, seed))
     });
     timed("faults", || {
-        let f = fault::campaign();
+        let f = fault::campaign(&fault::WAYS, &[0, 1, 2, 3, 1000]);
         format!(
             "{} ({} recording, {} starting): {} records refused without a trace, {} taken and there",
             f.faults, f.recording, f.starting, f.refused, f.taken
