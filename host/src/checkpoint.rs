@@ -48,7 +48,7 @@ pub struct Checkpoint {
 pub enum CheckpointError {
     /// The tree is not whole.
     #[error("{}{}: {}; no checkpoint is taken of a tree that does not verify", .0.path, match .0.line { 0 => String::new(), n => format!(":{n}") }, .0.message)]
-    Tree(Issue),
+    Tree(Box<Issue>),
     /// The text is no checkpoint.
     #[error("no checkpoint: {0}")]
     Malformed(#[from] serde_json::Error),
@@ -80,7 +80,7 @@ impl Checkpoint {
     pub fn take(report: &Report) -> Result<Self, CheckpointError> {
         let damage = |issue: &&Issue| issue.code != "attestation-foreign-file";
         if let Some(issue) = report.tree_issues().find(damage) {
-            return Err(CheckpointError::Tree(issue.clone()));
+            return Err(CheckpointError::Tree(Box::new(issue.clone())));
         }
         let mut files = report.ends.clone();
         // An empty file has nothing to be missed.

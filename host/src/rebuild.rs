@@ -46,7 +46,7 @@ pub enum RebuildError {
     Losses(Vec<Issue>),
     /// Something is wrong that cannot be accepted.
     #[error("{}: {}", .0.path, .0.message)]
-    Refused(Issue),
+    Refused(Box<Issue>),
     /// A file or directory.
     #[error("{}: {source}", path.display())]
     Io {
@@ -69,7 +69,7 @@ impl RebuildError {
             Self::Load(e) => e.code(),
             Self::Losses(losses) => losses
                 .first()
-                .map_or("attestation-audit-corrupt", |loss| loss_code(&loss.code)),
+                .map_or("attestation-audit-corrupt", loss_code),
             Self::Refused(issue) => &issue.code,
             Self::Io { .. } => "project-unreadable",
         }
@@ -77,10 +77,11 @@ impl RebuildError {
 }
 
 /// The code a loss is refused by: a bad line of whatever kind is corruption.
-fn loss_code(code: &str) -> &str {
-    match code {
-        "attestation-audit-lost" | "attestation-tail-missing" | "attestation-chain-broken" => code,
-        _ => "attestation-audit-corrupt",
+fn loss_code(loss: &Issue) -> &str {
+    if loss.sha256.is_empty() {
+        &loss.code
+    } else {
+        "attestation-audit-corrupt"
     }
 }
 
@@ -156,7 +157,7 @@ pub fn rebuild(
         .iter()
         .find(|issue| issue.surface != On::Index && unacceptable.contains(&issue.code.as_str()))
     {
-        return Err(RebuildError::Refused(issue.clone()));
+        return Err(RebuildError::Refused(Box::new(issue.clone())));
     }
     let losses: Vec<Issue> = report
         .tree_issues()

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ghyll_tests::survive::{damage, fault, kill};
+use ghyll_tests::survive::{damage, fault, kill, limits};
 
 #[test]
 fn a_killed_process_loses_nothing_it_acknowledged() {
@@ -19,8 +19,9 @@ fn a_killed_process_loses_nothing_it_acknowledged() {
 
 #[test]
 fn no_single_failing_call_costs_a_record_or_leaves_half_of_one() {
-    let faulted = fault::campaign();
-    assert!(faulted.recording > 100, "{faulted:?}");
+    // What is half done first; then with everything after it failing as well.
+    let faulted = fault::campaign(&[fault::How::Torn, fault::How::Done], &[0, 1000]);
+    assert!(faulted.recording > 60, "{faulted:?}");
     assert!(faulted.starting > 50, "{faulted:?}");
     assert!(faulted.refused > 0 && faulted.taken > 0, "{faulted:?}");
 }
@@ -32,5 +33,12 @@ fn a_file_cut_anywhere_is_cut_back_or_refused() {
 
 #[test]
 fn every_flipped_bit_is_found() {
-    damage::flip_bits(200, 1);
+    damage::flip_bits(100, 1);
+}
+
+#[test]
+fn a_full_disk_and_a_file_size_limit_cost_nothing_acknowledged() {
+    let program = Path::new(env!("CARGO_BIN_EXE_campaign"));
+    limits::file_size(program, 400);
+    limits::full_disk(program, 400);
 }

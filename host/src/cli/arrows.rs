@@ -1,7 +1,6 @@
 //! `ghyll arrow list` and `ghyll arrow show`.
 
 use clap::Subcommand;
-use ghyll::engine::{ENGINE_DB, EngineDb};
 use ghyll::grid::{Arrow, Eval, Grid};
 use ghyll::policy::Policy;
 use ghyll::session::find_arrow;
@@ -26,7 +25,7 @@ pub fn run(common: &Common, out: &Output, command: &ArrowCommand) -> Result<u8, 
     let project = common.project()?;
     let grid = Grid::read_active(project.ghyll())?;
     let policy = Policy::load()?;
-    let db = EngineDb::open_read_only(&project.path_of(ENGINE_DB))?.unwrap_or(EngineDb::empty()?);
+    let db = super::index(&project)?;
     let view = |arrow: &Arrow| db.read(|tx| status::arrow(tx, &policy, &grid, arrow));
     match command {
         ArrowCommand::List => {

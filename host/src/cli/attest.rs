@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use clap::Args;
-use ghyll::engine::{ENGINE_DB, EngineDb, Row};
+use ghyll::engine::{EngineDb, Row};
 use ghyll::session::{Dispatched, Submission};
 use ghyll::status::ArrowStatus;
 use ghyll::store::disk::{CapDisk, Disk};
@@ -132,7 +132,7 @@ fn read_note(file: &Path) -> Result<String, Failure> {
 
 pub fn list(common: &Common, out: &Output, arrow: Option<&str>) -> Result<u8, Failure> {
     let project = common.project()?;
-    let db = EngineDb::open_read_only(&project.path_of(ENGINE_DB))?.unwrap_or(EngineDb::empty()?);
+    let db = super::index(&project)?;
     let disk = CapDisk::new(project.ghyll())?;
     print_list(out, &db, &disk, arrow)?;
     Ok(0)

@@ -8,14 +8,13 @@ use std::time::{Duration, Instant};
 use clap::Subcommand;
 use ghyll::checkpoint::Checkpoint;
 use ghyll::clock::SystemClock;
-use ghyll::engine::{ENGINE_DB, EngineDb};
+use ghyll::engine::ENGINE_DB;
 use ghyll::grid::Grid;
 use ghyll::losses::AcceptedLosses;
 use ghyll::policy::Policy;
 use ghyll::project::Project;
 use ghyll::rebuild::rebuild;
 use ghyll::session::{Preview, preview, read_limits};
-use ghyll::store::TREE_DIR;
 use ghyll::store::disk::{CapDisk, Disk};
 use ghyll::verify::{Issue, Report, verify};
 use serde_json::json;
@@ -341,10 +340,9 @@ fn status(common: &Common, out: &Output) -> Result<u8, Failure> {
     let project = common.project()?;
     let grid = Grid::read_active(project.ghyll())?;
     let disk = CapDisk::new(project.ghyll())?;
-    let db = EngineDb::open_read_only(&project.path_of(ENGINE_DB))?;
-    let missing = db.is_none();
-    let db = db.unwrap_or(EngineDb::empty()?);
-    let (mut attestations, pending, passes, findings) = db.read(|tx| {
+    let missing = disk.meta(ENGINE_DB)?.is_none();
+    let db = super::index(&project)?;
+    let (attestations, pending, passes, findings) = db.read(|tx| {
         Ok::<_, Failure>((
             tx.row_count()?,
             tx.pending_count()?,
@@ -352,9 +350,6 @@ fn status(common: &Common, out: &Output) -> Result<u8, Failure> {
             tx.open_finding_count()?,
         ))
     })?;
-    if missing && disk.meta(TREE_DIR)?.is_some() {
-        attestations = look(&project, None)?.tree.records;
-    }
     let accepted = AcceptedLosses::read(&disk)?.all.len();
     let [open, closed, aborted] = passes;
     let state = if missing {

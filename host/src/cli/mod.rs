@@ -27,9 +27,12 @@ use std::sync::Arc;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use ghyll::bus::Bus;
 use ghyll::clock::SystemClock;
+use ghyll::engine::{ENGINE_DB, EngineDb};
 use ghyll::policy::Policy;
 use ghyll::project::Project;
-use ghyll::session::Session;
+use ghyll::session::{Session, read_limits};
+use ghyll::store::disk::CapDisk;
+use ghyll::store::load::read_index;
 
 use failure::Failure;
 use output::Output;
@@ -180,4 +183,14 @@ impl Common {
             bus,
         )?)
     }
+}
+
+/// The index to read from; made from the tree where there is no database.
+fn index(project: &Project) -> Result<EngineDb, Failure> {
+    if let Some(db) = EngineDb::open_read_only(&project.path_of(ENGINE_DB))? {
+        return Ok(db);
+    }
+    let disk = CapDisk::new(project.ghyll())?;
+    let limits = read_limits(project.ghyll());
+    Ok(read_index(&Policy::load()?, limits, &disk)?)
 }

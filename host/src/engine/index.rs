@@ -138,16 +138,33 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// The records whose verdict has not yet taken effect, oldest first.
+    /// The records whose verdict has not yet taken effect, oldest first; of
+    /// one ref in order of rounds, even if the clock was set back.
     ///
     /// # Errors
     /// `engine-db-…`.
     pub fn unacted(&self) -> Result<Vec<Row>, EngineError> {
         let sql = format!(
             "SELECT {COLUMNS} FROM attestations WHERE attestation_id IN \
-             (SELECT attestation_id FROM unacted) ORDER BY timestamp, attestation_ref, round"
+             (SELECT attestation_id FROM unacted) ORDER BY attestation_ref, round, timestamp"
         );
-        self.all(&sql, [], row)
+        let rows = self.all(&sql, [], row)?;
+        // None is older than what it comes after.
+        let mut timed: Vec<(String, Row)> = Vec::with_capacity(rows.len());
+        for row in rows {
+            let time = match timed.last() {
+                Some((time, before))
+                    if before.attestation_ref == row.attestation_ref
+                        && *time > row.rec.timestamp =>
+                {
+                    time.clone()
+                }
+                _ => row.rec.timestamp.clone(),
+            };
+            timed.push((time, row));
+        }
+        timed.sort_by(|a, b| a.0.cmp(&b.0));
+        Ok(timed.into_iter().map(|(_, row)| row).collect())
     }
 
     /// Notes that a record's verdict took effect. Says whether it is news.

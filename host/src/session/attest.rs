@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{Session, SessionError, limits};
 use crate::bus::Event;
-use crate::engine::Request;
+use crate::engine::{EngineError, Request};
 use crate::policy::{ArrowDefinition, Attestation, Clause, UnitPayload};
 use crate::store::Recorded;
 use crate::verdicts::{self, Effects};
@@ -197,8 +197,20 @@ impl Session {
     ) -> Result<Arc<Recorded>, SessionError> {
         let draft = self.draft(request, submission, op_id)?;
         let recorded = self.store.record_next(&request.attestation_ref, draft)?;
-        let effects = self.act(&recorded)?;
-        self.publish(effects);
+        match self.act(&recorded) {
+            Ok(effects) => self.publish(effects),
+            // It is on record and stands; it takes effect with the next one
+            // that can, or at the next start.
+            Err(error) => {
+                let message = error.to_string();
+                tracing::error!(message, "attestation-audit-durability-failed");
+                self.bus.publish(&Event::AttestationAuditDurabilityFailed {
+                    attestation_id: recorded.row.rec.attestation_id.clone(),
+                    surface: "state",
+                    message,
+                });
+            }
+        }
         if let Some(asked) = self.driver.resolve_escalation(&request.attestation_ref) {
             self.bus.publish(&Event::EscalationResolved {
                 request: asked,
@@ -208,12 +220,25 @@ impl Session {
         Ok(recorded)
     }
 
-    /// Lets a recorded verdict take effect.
+    /// Lets a recorded verdict take effect, and any before it that could not.
     pub(super) fn act(&self, recorded: &Arc<Recorded>) -> Result<Effects, SessionError> {
         let now = self.now();
         let rounds_max = self.grid.settings.insufficient_basis_rounds_max;
-        Ok(self
-            .db
-            .transaction(|tx| verdicts::act(tx, recorded, rounds_max, &now))?)
+        Ok(self.db.transaction(|tx| {
+            let mut all = Effects::default();
+            for row in tx.unacted()? {
+                let this = row.rec.attestation_id == recorded.row.rec.attestation_id;
+                let recorded = if this {
+                    Arc::clone(recorded)
+                } else {
+                    let line = String::new();
+                    Arc::new(Recorded { row, line })
+                };
+                let effects = verdicts::act(tx, &recorded, rounds_max, &now)?;
+                all.events.extend(effects.events);
+                all.asked_again = effects.asked_again.or(all.asked_again);
+            }
+            Ok::<_, EngineError>(all)
+        })?)
     }
 }

@@ -37,8 +37,8 @@ impl Attempt<'_, '_> {
                 return index;
             }
         };
-        let read = db.read(|tx| {
-            index.heads = tx.heads()?.into_iter().collect();
+        let read = db.read(|tx| tx.heads()).and_then(|heads| {
+            index.heads = heads.into_iter().collect();
             each_row(&db, |row| {
                 *index.rows.entry(row_key(&row)).or_default() += 1;
             })

@@ -366,6 +366,3 @@ fn unreadable(error: ReadError) -> Result<io::Error, VerifyError> {
         ReadError::Policy(e) => Err(VerifyError::Policy(e)),
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use ghyll_tests::survive::{damage, fault, kill};
+use ghyll_tests::survive::{damage, fault, kill, limits};
 
 const USAGE: &str = "campaign [--kills N] [--flips N] [--seed N]";
 
@@ -55,11 +55,25 @@ fn main() -> ExitCode {
         format!("{}: all found", damage::flip_bits(flips, seed))
     });
     timed("faults", || {
-        let f = fault::campaign();
+        let f = fault::campaign(&fault::WAYS, &[0, 1, 2, 3, 1000]);
         format!(
             "{} ({} recording, {} starting): {} records refused without a trace, {} taken and there",
             f.faults, f.recording, f.starting, f.refused, f.taken
         )
+    });
+    timed("file size limit", || {
+        let l = limits::file_size(&program, 400);
+        format!(
+            "{} records acknowledged and there, then {} refused",
+            l.acknowledged, l.refused
+        )
+    });
+    timed("full disk", || match limits::full_disk(&program, 400) {
+        Some(l) => format!(
+            "{} records acknowledged and there, then {} refused",
+            l.acknowledged, l.refused
+        ),
+        None => "skipped: a small tmpfs cannot be mounted here".to_owned(),
     });
     timed("kills", || {
         let k = kill::campaign(&program, kills, seed);

@@ -203,21 +203,21 @@ fn faulty(dir: &Path, plan: &Arc<Plan>) -> Arc<dyn Disk> {
     })
 }
 
-/// Runs the whole campaign: every call, in every way.
+/// Runs the whole campaign: every call, in every one of `ways`, alone and with
+/// `more` calls after it failing too.
 ///
 /// # Panics
 /// If anything is not as it has to be.
-pub fn campaign() -> Faulted {
+pub fn campaign(ways: &[How], more: &[i64]) -> Faulted {
     let policy = Arc::new(Policy::load().unwrap());
     let mut total = Faulted::default();
-    for how in WAYS {
-        // Alone, with what cleans up after it, and with the next record too.
-        for count in [1, 3, 1000] {
+    for how in ways.iter().copied() {
+        for count in more.iter().map(|more| more + 1) {
             for first in [true, false] {
                 recording(&policy, how, count, first, &mut total);
             }
         }
-        for count in [1, 1000] {
+        for count in more.iter().map(|more| more + 1) {
             starting(&policy, how, count, &mut total);
         }
     }

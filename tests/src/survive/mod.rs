@@ -8,6 +8,7 @@ pub mod damage;
 pub mod fault;
 pub mod fixture;
 pub mod kill;
+pub mod limits;
 
 /// Random enough for a campaign, and the same again from the same seed.
 #[derive(Debug, Clone)]

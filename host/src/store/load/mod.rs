@@ -255,6 +255,20 @@ pub fn rebuild(sources: Sources<'_>, flat: &FlatFile) -> Result<Vec<Notice>, Loa
     Ok(notices)
 }
 
+/// An index of the tree as it is, kept nowhere: for readers of a project that
+/// has no database. Lines that are no good records are not in it; saying so is
+/// verification's business.
+///
+/// # Errors
+/// A file or directory that cannot be read.
+pub fn read_index(policy: &Policy, limits: Limits, disk: &dyn Disk) -> Result<EngineDb, LoadError> {
+    let db = EngineDb::empty()?;
+    if meta(disk, TREE_DIR)?.is_some_and(|meta| meta.kind == Kind::Dir) {
+        db.transaction(|tx| tree::read_tree(policy, limits, disk, tx))?;
+    }
+    Ok(db)
+}
+
 /// The bytes of a record's line, from the tree.
 ///
 /// # Errors

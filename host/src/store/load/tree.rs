@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use super::{LoadError, Notice, Sources, fail, refuse_problems};
 use crate::engine::{Head, Row, Tx};
-use crate::policy::Surface;
+use crate::policy::{Limits, Policy, Surface};
 use crate::store::append::sync_parents;
-use crate::store::disk::{Meta, Prefix};
+use crate::store::disk::{Disk, Meta, Prefix};
 use crate::store::reader::{cursor, read_lines, row};
 use crate::store::tree::{Found, TREE_DIR, walk};
 
@@ -52,6 +52,36 @@ pub(super) fn index_tree(
         notices.push(Notice::Indexed { records });
     }
     Ok(())
+}
+
+/// Indexes every good record of the tree, and changes nothing else.
+pub(super) fn read_tree(
+    policy: &Policy,
+    limits: Limits,
+    disk: &dyn Disk,
+    tx: &Tx<'_>,
+) -> Result<(), LoadError> {
+    walk(disk, TREE_DIR, &mut |path, found| {
+        let full = format!("{TREE_DIR}/{path}");
+        match found {
+            Found::Lines(_) => {}
+            Found::Unreadable(source) => return Err(fail(&full)(source)),
+            Found::Symlink | Found::Foreign => return Ok(()),
+        }
+        let mut file = disk.open_read(&full).map_err(fail(&full))?;
+        let start = cursor(Surface::Tree(path.clone()), &Head::default());
+        read_lines(policy, limits, file.as_mut(), start, &mut |line| {
+            let good = line.checked.problems.is_empty();
+            if let Some(row) = row(line.checked, &path).filter(|_| good)
+                && duplicate(tx, &full, &row)?.is_none()
+            {
+                tx.insert_row(&row)?;
+            }
+            Ok::<_, LoadError>(())
+        })
+        .map(drop)
+        .map_err(|e| e.in_file(&full))
+    })
 }
 
 /// Indexes what a file has beyond its head. Returns how many records.
