@@ -266,7 +266,7 @@ fn misuse(command: &str) -> Failure {
     if let Some((usage, _)) =
         COMMANDS.iter().find(|(usage, _)| usage.split(' ').next() == Some(command))
     {
-        return Failure::usage(format!("it is {usage}"));
+        return Failure::usage(format!("that is written {usage}"));
     }
     let meant = match nearest(command, names()) {
         Some(name) => format!("did you mean {name}?"),
