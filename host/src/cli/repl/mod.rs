@@ -106,11 +106,20 @@ impl<'a> Repl<'a> {
     pub fn run(&mut self) -> Result<(), Failure> {
         self.greet()?;
         self.drain(None)?;
+        let mut interrupted = false;
         while !self.leaving {
-            match self.read("ghyll> ", Topic::Turn)? {
+            let line = self.read("ghyll> ", Topic::Turn)?;
+            let again = std::mem::replace(&mut interrupted, false);
+            match line {
                 Line::Text(line) => self.turn(&line)?,
-                Line::Interrupted { cleared: true } => {}
-                Line::Interrupted { cleared: false } | Line::End => self.leaving = true,
+                Line::Interrupted { cleared: false } if again => self.leaving = true,
+                Line::Interrupted { cleared } => {
+                    interrupted = true;
+                    if !cleared {
+                        self.out.note("Ctrl-C once more, Ctrl-D or /exit leaves.");
+                    }
+                }
+                Line::End => self.leaving = true,
                 Line::Unreadable(why) => self.out.note(why),
             }
         }
