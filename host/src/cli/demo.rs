@@ -69,7 +69,8 @@ pub fn run(out: &Output) -> Result<u8, Failure> {
         out.failure(&Failure::new("expectation-failed", &missed.text));
     }
     if let Some(error) = &report.error {
-        out.failure(&Failure::new("script-failed", error));
+        let message = format!("{}: {error}", error.place.in_file("scripts/demo.rhai"));
+        out.failure(&Failure::new("script-failed", message));
     }
     show(out, &root)?;
     Ok(if report.ok() { 0 } else { NO })
@@ -89,7 +90,10 @@ fn session(out: &Output, root: &Path) -> Result<u8, Failure> {
 
 /// Writes the sample into a directory of its own.
 fn lay_out() -> Result<PathBuf, Failure> {
-    let root = tempfile::Builder::new().prefix("ghyll-demo-").tempdir()?.keep();
+    let root = tempfile::Builder::new()
+        .prefix("ghyll-demo-")
+        .tempdir()?
+        .keep();
     let fail = |path: &Path, e: std::io::Error| {
         Failure::new("demo-write-failed", format!("{}: {e}", path.display()))
     };
@@ -105,17 +109,20 @@ fn lay_out() -> Result<PathBuf, Failure> {
 
 fn scripted(out: &Output, root: &Path) -> Result<Report, Failure> {
     let json = out.json();
-    let stage =
-        Stage {
-            root: root.to_owned(),
-            policy: Arc::new(Policy::load()?),
-            clock: Arc::new(SystemClock),
-            limits: Limits::default(),
-            // What is told is what the demo is for, so it is data; but not JSON.
-            log: Arc::new(move |line| {
-                if json { output::note(&clean(line)) } else { output::told(&clean(line)) }
-            }),
-        };
+    let stage = Stage {
+        root: root.to_owned(),
+        policy: Arc::new(Policy::load()?),
+        clock: Arc::new(SystemClock),
+        limits: Limits::default(),
+        // What is told is what the demo is for, so it is data; but not JSON.
+        log: Arc::new(move |line| {
+            if json {
+                output::note(&clean(line))
+            } else {
+                output::told(&clean(line))
+            }
+        }),
+    };
     Ok(stage.run(MORNING)?)
 }
 
@@ -139,7 +146,10 @@ fn show(out: &Output, root: &Path) -> Result<(), Failure> {
         return Ok(());
     }
     out.line("")?;
-    out.line(&format!("The audit tree is {}", clean(&tree.display().to_string())))?;
+    out.line(&format!(
+        "The audit tree is {}",
+        clean(&tree.display().to_string())
+    ))?;
     for path in &files {
         out.line(&format!("  {}", clean(path)))?;
     }
@@ -174,7 +184,13 @@ mod tests {
                 if path.is_dir() {
                     directories.push(path);
                 } else {
-                    there.push(path.strip_prefix(&root).unwrap().to_str().unwrap().to_owned());
+                    there.push(
+                        path.strip_prefix(&root)
+                            .unwrap()
+                            .to_str()
+                            .unwrap()
+                            .to_owned(),
+                    );
                 }
             }
         }

@@ -8,7 +8,7 @@ use clap::Args;
 use ghyll::clock::{Clock, ReplayClock, SystemClock};
 use ghyll::policy::Policy;
 use ghyll::project::GHYLL_DIR;
-use ghyll::script::{Limits, Report, Stage, golden, junit};
+use ghyll::script::{Limits, Report, ScriptError, Stage, golden, junit};
 use ghyll::store::TREE_DIR;
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -43,8 +43,11 @@ pub struct ReplayArgs {
 
 pub fn run(common: &Common, out: &Output, args: &ReplayArgs) -> Result<u8, Failure> {
     let project = common.project()?;
-    let scripts =
-        args.scripts.iter().map(|path| read(path)).collect::<Result<Vec<_>, Failure>>()?;
+    let scripts = args
+        .scripts
+        .iter()
+        .map(|path| read(path))
+        .collect::<Result<Vec<_>, Failure>>()?;
     let golden = args.expect.as_deref().map(golden_tree).transpose()?;
     let clock: Arc<dyn Clock> = match args.clock {
         Some(start) => Arc::new(ReplayClock::new(start, args.seed.unwrap_or_else(any_seed))),
@@ -54,7 +57,10 @@ pub fn run(common: &Common, out: &Output, args: &ReplayArgs) -> Result<u8, Failu
         root: project.root().to_owned(),
         policy: Arc::new(Policy::load()?),
         clock,
-        limits: Limits { deadline: Duration::from_secs(args.deadline_s), ..Limits::default() },
+        limits: Limits {
+            deadline: Duration::from_secs(args.deadline_s),
+            ..Limits::default()
+        },
         log: Arc::new(|line| super::output::note(&clean(line))),
     };
 
@@ -82,8 +88,10 @@ pub fn run(common: &Common, out: &Output, args: &ReplayArgs) -> Result<u8, Failu
             .map_err(|e| Failure::new("junit-write-failed", format!("{}: {e}", file.display())))?;
     }
     if out.json() {
-        let scripts: Vec<Value> =
-            reports.iter().map(|(name, report)| value(name, report)).collect();
+        let scripts: Vec<Value> = reports
+            .iter()
+            .map(|(name, report)| value(name, report))
+            .collect();
         out.value(&json!({ "ok": ok, "scripts": scripts, "differences": differences }))?;
     }
     Ok(if ok { 0 } else { NO })
@@ -96,7 +104,9 @@ fn read(path: &Path) -> Result<(String, String), Failure> {
     };
     let mut source = String::new();
     let file = std::fs::File::open(path).map_err(|e| fail(&e))?;
-    file.take(SCRIPT_MAX + 1).read_to_string(&mut source).map_err(|e| fail(&e))?;
+    file.take(SCRIPT_MAX + 1)
+        .read_to_string(&mut source)
+        .map_err(|e| fail(&e))?;
     if source.len() as u64 > SCRIPT_MAX {
         return Err(fail(&format!("larger than {SCRIPT_MAX} bytes")));
     }
@@ -106,7 +116,11 @@ fn read(path: &Path) -> Result<(String, String), Failure> {
 /// The tree in `dir`, which may also be a whole project.
 fn golden_tree(dir: &Path) -> Result<PathBuf, Failure> {
     let inside = dir.join(GHYLL_DIR).join(TREE_DIR);
-    let tree = if inside.is_dir() { inside } else { dir.to_owned() };
+    let tree = if inside.is_dir() {
+        inside
+    } else {
+        dir.to_owned()
+    };
     if !tree.is_dir() {
         let message = format!("{}: no such directory", tree.display());
         return Err(Failure::new("golden-unreadable", message));
@@ -123,19 +137,26 @@ fn any_seed() -> u64 {
 /// standard output one line.
 fn tell(out: &Output, name: &str, report: &Report) -> Result<(), Failure> {
     for missed in report.failed() {
-        let message = format!("{name}:{}: {}", missed.place, missed.text);
+        let message = format!("{}: {}", missed.place.in_file(name), missed.text);
         out.failure(&Failure::new("expectation-failed", message));
     }
     if let Some(error) = &report.error {
-        out.failure(&Failure::new("script-failed", format!("{name}:{error}")));
+        out.failure(&Failure::new("script-failed", told(name, error)));
     }
     if !out.json() {
         let word = super::output::status(if report.ok() { "pass" } else { "fail" });
         let met = report.expectations.len() - report.failed().count();
         let all = report.expectations.len();
-        out.line(&format!("{word}  {}  {met} of {all} expectations met", clean(name)))?;
+        out.line(&format!(
+            "{word}  {}  {met} of {all} expectations met",
+            clean(name)
+        ))?;
     }
     Ok(())
+}
+
+fn told(name: &str, error: &ScriptError) -> String {
+    format!("{}: {error}", error.place.in_file(name))
 }
 
 fn value(name: &str, report: &Report) -> Value {
@@ -153,7 +174,7 @@ fn value(name: &str, report: &Report) -> Value {
         "ok": report.ok(),
         "expectations": report.expectations.len(),
         "failed": failed,
-        "error": report.error.as_ref().map(|error| format!("{name}:{error}")),
+        "error": report.error.as_ref().map(|error| told(name, error)),
         "code": report.error.as_ref().map(|error| &error.code),
         "failures": failures,
     })

@@ -64,12 +64,15 @@ impl Host {
     fn run_arrow(&self, context: &Context<'_>, arrow: &str) -> Answer<String> {
         self.outside_modal("run_arrow")?;
         let session = self.session()?;
-        session.dispatch_until(arrow, Some(self.guard.deadline)).map_err(|error| match error {
-            SessionError::Deadline { .. } => {
-                EvalAltResult::ErrorTerminated(self.guard.too_late().into(), Position::NONE).into()
-            }
-            error => Box::<EvalAltResult>::from(Fault::from(error)),
-        })?;
+        session
+            .dispatch_until(arrow, self.guard.deadline)
+            .map_err(|error| match error {
+                SessionError::Deadline { .. } => {
+                    EvalAltResult::ErrorTerminated(self.guard.too_late().into(), Position::NONE)
+                        .into()
+                }
+                error => Box::<EvalAltResult>::from(Fault::from(error)),
+            })?;
         self.ask(context, |prompt| session.drain_pending(prompt))?;
         Ok(self.arrow(arrow)?.status.as_str().to_owned())
     }
@@ -80,7 +83,12 @@ impl Host {
         self.ask(context, |prompt| session.turn(text, prompt))
     }
 
-    fn attest(&self, context: &Context<'_>, attestation_ref: &str, verdict: &str) -> Answer<String> {
+    fn attest(
+        &self,
+        context: &Context<'_>,
+        attestation_ref: &str,
+        verdict: &str,
+    ) -> Answer<String> {
         self.attest_with(context, attestation_ref, verdict, Map::new())
     }
 
@@ -96,7 +104,12 @@ impl Host {
         let session = self.session()?;
         let op_id = session.op_id().unwrap_or_default();
         let recorded = session.attest(attestation_ref, &submission, &op_id);
-        Ok(recorded.map_err(Fault::from)?.row.rec.attestation_id.clone())
+        Ok(recorded
+            .map_err(Fault::from)?
+            .row
+            .rec
+            .attestation_id
+            .clone())
     }
 
     fn init_attest(&self, _: &Context<'_>) -> Answer<INT> {
@@ -151,9 +164,16 @@ impl Host {
 
     fn clause_status(&self, _: &Context<'_>, arrow: &str, clause: &str) -> Answer<String> {
         let view = self.arrow(arrow)?;
-        let found = view.clauses.iter().find(|view| view.id == clause).ok_or_else(|| {
-            Fault::new("clause-unknown", format!("{arrow} has no clause {clause:?}"))
-        })?;
+        let found = view
+            .clauses
+            .iter()
+            .find(|view| view.id == clause)
+            .ok_or_else(|| {
+                Fault::new(
+                    "clause-unknown",
+                    format!("{arrow} has no clause {clause:?}"),
+                )
+            })?;
         Ok(found.status.as_str().to_owned())
     }
 
@@ -175,23 +195,46 @@ impl Host {
             records.push(values::record(row).into());
             Ok::<_, EngineError>(())
         };
-        self.session()?.db().read(|tx| tx.each_row(arrow, each)).map_err(Fault::from)?;
+        self.session()?
+            .db()
+            .read(|tx| tx.each_row(arrow, each))
+            .map_err(Fault::from)?;
         Ok(records)
     }
 
     fn pending(&self, _: &Context<'_>) -> Answer<Array> {
         let pending = self.session()?.pending().map_err(Fault::from)?;
-        Ok(pending.into_iter().map(values::request).map(Dynamic::from).collect())
+        Ok(pending
+            .into_iter()
+            .map(values::request)
+            .map(Dynamic::from)
+            .collect())
     }
 
     fn findings(&self, _: &Context<'_>) -> Answer<Array> {
-        let findings = self.session()?.db().read(|tx| tx.findings()).map_err(Fault::from)?;
-        Ok(findings.into_iter().map(values::finding).map(Dynamic::from).collect())
+        let findings = self
+            .session()?
+            .db()
+            .read(|tx| tx.findings())
+            .map_err(Fault::from)?;
+        Ok(findings
+            .into_iter()
+            .map(values::finding)
+            .map(Dynamic::from)
+            .collect())
     }
 
     fn passes(&self, _: &Context<'_>) -> Answer<Array> {
-        let passes = self.session()?.db().read(|tx| tx.passes()).map_err(Fault::from)?;
-        Ok(passes.into_iter().map(values::pass).map(Dynamic::from).collect())
+        let passes = self
+            .session()?
+            .db()
+            .read(|tx| tx.passes())
+            .map_err(Fault::from)?;
+        Ok(passes
+            .into_iter()
+            .map(values::pass)
+            .map(Dynamic::from)
+            .collect())
     }
 
     fn events(&self, _: &Context<'_>) -> Array {
@@ -204,8 +247,15 @@ impl Host {
 impl Host {
     fn expect(&self, context: &Context<'_>, met: bool, text: &str) {
         let place = context.call_position().into();
-        let mut all = self.expectations.lock().unwrap_or_else(PoisonError::into_inner);
-        all.push(Expectation { text: text.to_owned(), met, place });
+        let mut all = self
+            .expectations
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        all.push(Expectation {
+            text: text.to_owned(),
+            met,
+            place,
+        });
     }
 
     fn log(&self, context: &Context<'_>, a: Dynamic) -> Answer<()> {
@@ -249,7 +299,13 @@ fn submission(verdict: &str, mut evidence: Map) -> Result<Submission, Fault> {
         Some(value) => value.into_string().map_err(|_| bad("residue is text"))?,
     };
     if let Some(key) = evidence.keys().next() {
-        return Err(bad(&format!("evidence is inspected and residue, not {key:?}")));
+        return Err(bad(&format!(
+            "evidence is inspected and residue, not {key:?}"
+        )));
     }
-    Ok(Submission { verdict: verdict.to_owned(), inspected: modal::texts(inspected)?, residue })
+    Ok(Submission {
+        verdict: verdict.to_owned(),
+        inspected: modal::texts(inspected)?,
+        residue,
+    })
 }

@@ -28,7 +28,8 @@ pub(super) fn sandbox(guard: &Arc<Guard>, log: &Arc<dyn Fn(&str) + Send + Sync>)
     BasicFnPackage::new().register_into_engine(&mut engine);
     BasicArrayPackage::new().register_into_engine(&mut engine);
     BasicMapPackage::new().register_into_engine(&mut engine);
-    for word in ["eval", "import", "export"] {
+    // `curry` makes values that no limit of Rhai's counts.
+    for word in ["eval", "import", "export", "curry"] {
         engine.disable_symbol(word);
     }
     engine.set_optimization_level(OptimizationLevel::None);
@@ -36,10 +37,14 @@ pub(super) fn sandbox(guard: &Arc<Guard>, log: &Arc<dyn Fn(&str) + Send + Sync>)
     engine.set_strict_variables(true);
     limit(&mut engine, guard);
     fault::register(&mut engine);
-    engine.register_fn("parse_json", |context: NativeCallContext<'_>, text: &str| {
-        context.engine().parse_json(text, true).map(Dynamic::from)
-    });
+    engine.register_fn(
+        "parse_json",
+        |context: NativeCallContext<'_>, text: &str| {
+            context.engine().parse_json(text, true).map(Dynamic::from)
+        },
+    );
     engine.register_fn("replace", replace);
+    engine.register_fn("replace", replace_char);
     let (printed, debugged) = (Arc::clone(log), Arc::clone(log));
     engine.on_print(move |text| printed(text));
     engine.on_debug(move |text, _, _| debugged(text));
@@ -83,4 +88,13 @@ fn replace(
     }
     *text = text.replace(find, with).into();
     Ok(())
+}
+
+fn replace_char(
+    context: NativeCallContext<'_>,
+    text: &mut ImmutableString,
+    find: char,
+    with: &str,
+) -> Result<(), Box<EvalAltResult>> {
+    replace(context, text, find.encode_utf8(&mut [0; 4]), with)
 }

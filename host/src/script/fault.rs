@@ -17,7 +17,10 @@ pub(super) struct Fault {
 
 impl Fault {
     pub(super) fn new(code: &str, message: impl ToString) -> Self {
-        Self { code: code.to_owned(), message: message.to_string() }
+        Self {
+            code: code.to_owned(),
+            message: message.to_string(),
+        }
     }
 }
 
@@ -49,5 +52,7 @@ pub(super) fn register(engine: &mut Engine) {
         .register_fn("to_debug", |fault: &mut Fault| fault.to_string())
         .register_fn("+", |text: &str, fault: Fault| format!("{text}{fault}"))
         .register_fn("+", |fault: Fault, text: &str| format!("{fault}{text}"))
-        .register_fn("contains", |fault: &mut Fault, text: &str| fault.to_string().contains(text));
+        .register_fn("contains", |fault: &mut Fault, text: &str| {
+            fault.to_string().contains(text)
+        });
 }

@@ -25,7 +25,11 @@ pub struct GoldenError {
 /// If `expected` is no directory, or a file of either cannot be read.
 pub fn differences(expected: &Path, found: &Path) -> Result<Vec<String>, GoldenError> {
     let wanted = files(expected)?;
-    let there = if found.exists() { files(found)? } else { BTreeSet::new() };
+    let there = if found.exists() {
+        files(found)?
+    } else {
+        BTreeSet::new()
+    };
     let mut differences = Vec::new();
     for path in wanted.union(&there) {
         let name = path.display();
@@ -49,12 +53,18 @@ fn first_difference(want: &[u8], have: &[u8]) -> Option<usize> {
         return None;
     }
     let lines = |bytes| <[u8]>::split_inclusive(bytes, |byte| *byte == b'\n');
-    let same = lines(want).zip(lines(have)).take_while(|(a, b)| a == b).count();
+    let same = lines(want)
+        .zip(lines(have))
+        .take_while(|(a, b)| a == b)
+        .count();
     Some(same + 1)
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, GoldenError> {
-    std::fs::read(path).map_err(|source| GoldenError { path: path.to_owned(), source })
+    std::fs::read(path).map_err(|source| GoldenError {
+        path: path.to_owned(),
+        source,
+    })
 }
 
 /// All that is no directory below `root`; links are not followed.
@@ -63,7 +73,10 @@ fn files(root: &Path) -> Result<BTreeSet<PathBuf>, GoldenError> {
     let mut directories = vec![PathBuf::new()];
     while let Some(directory) = directories.pop() {
         let here = root.join(&directory);
-        let fail = |source| GoldenError { path: here.clone(), source };
+        let fail = |source| GoldenError {
+            path: here.clone(),
+            source,
+        };
         for entry in std::fs::read_dir(&here).map_err(fail)? {
             let entry = entry.map_err(fail)?;
             let path = directory.join(entry.file_name());
@@ -108,7 +121,12 @@ mod tests {
                 "v1/x/other.jsonl:2: differs",
             ]
         );
-        assert_eq!(differences(want.path(), Path::new("/nowhere")).unwrap().len(), 4);
+        assert_eq!(
+            differences(want.path(), Path::new("/nowhere"))
+                .unwrap()
+                .len(),
+            4
+        );
         assert!(differences(Path::new("/nowhere"), have.path()).is_err());
     }
 }

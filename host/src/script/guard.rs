@@ -44,7 +44,7 @@ impl Default for Limits {
             variables: 256,
             string: 4 << 20,
             array: 20_000,
-            map: 100_000,
+            map: 30_000,
             memory: 64 << 20,
             deadline: Duration::from_secs(60),
         }
@@ -59,7 +59,8 @@ const WEIGHED_ALWAYS: usize = 4096;
 /// Watches one script.
 pub(super) struct Guard {
     pub(super) limits: Limits,
-    pub(super) deadline: Instant,
+    /// `None` if it is further off than time is counted.
+    pub(super) deadline: Option<Instant>,
     operations: AtomicU64,
     scales: Mutex<Scales>,
 }
@@ -76,7 +77,7 @@ impl Guard {
     pub(super) fn new(limits: Limits, started: Instant) -> Self {
         Self {
             limits,
-            deadline: started + limits.deadline,
+            deadline: started.checked_add(limits.deadline),
             operations: AtomicU64::new(0),
             scales: Mutex::default(),
         }
@@ -92,7 +93,9 @@ impl Guard {
 
     /// Whether time is up, in words.
     pub(super) fn late(&self) -> Option<String> {
-        (Instant::now() >= self.deadline).then(|| self.too_late())
+        self.deadline
+            .is_some_and(|end| end <= Instant::now())
+            .then(|| self.too_late())
     }
 
     pub(super) fn too_late(&self) -> String {
@@ -108,7 +111,10 @@ impl Guard {
             scales.rest -= 1;
             return None;
         }
-        let mut weight = Weight { limit: self.limits.memory, ..Weight::default() };
+        let mut weight = Weight {
+            limit: self.limits.memory,
+            ..Weight::default()
+        };
         for (_, _, value) in context.scope().iter_raw() {
             weight.add(value, 0);
         }
@@ -119,9 +125,14 @@ impl Guard {
         if let Some(last) = scales.levels.last_mut() {
             *last = weight.bytes;
         }
-        scales.rest = if weight.values < WEIGHED_ALWAYS { 0 } else { weight.values / 256 };
+        scales.rest = if weight.values < WEIGHED_ALWAYS {
+            0
+        } else {
+            weight.values / 256
+        };
         let total: usize = scales.levels.iter().sum();
-        (total > self.limits.memory).then(|| format!("more than {} bytes", self.limits.memory))
+        (total > self.limits.memory)
+            .then(|| format!("more than {} bytes in variables", self.limits.memory))
     }
 }
 
@@ -154,7 +165,9 @@ impl Weight {
                 self.add(item, depth + 1);
             }
         } else if let Some(function) = value.read_lock::<FnPtr>() {
-            function.iter_curry().for_each(|item| self.add(item, depth + 1));
+            function
+                .iter_curry()
+                .for_each(|item| self.add(item, depth + 1));
         }
     }
 }

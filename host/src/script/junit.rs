@@ -35,16 +35,27 @@ fn suite(xml: &mut String, name: &str, report: &Report) {
         let _ = match inside {
             None => writeln!(xml, "/>"),
             Some((tag, message)) => {
-                writeln!(xml, "><{tag} message=\"{}\"/></testcase>", escaped(&message))
+                writeln!(
+                    xml,
+                    "><{tag} message=\"{}\"/></testcase>",
+                    escaped(&message)
+                )
             }
         };
     };
     for expectation in &report.expectations {
-        let failure = (!expectation.met)
-            .then(|| ("failure", format!("{name}:{}: {}", expectation.place, expectation.text)));
+        let failure = (!expectation.met).then(|| {
+            (
+                "failure",
+                format!("{}: {}", expectation.place.in_file(name), expectation.text),
+            )
+        });
         case(&expectation.text, failure);
     }
-    let error = report.error.as_ref().map(|error| ("error", format!("{name}:{error}")));
+    let error = report
+        .error
+        .as_ref()
+        .map(|error| ("error", format!("{}: {error}", error.place.in_file(name))));
     case("runs to its end", error);
     xml.push_str("  </testsuite>\n");
 }
@@ -81,8 +92,16 @@ mod tests {
         let place = Place { line: 3, column: 1 };
         let report = Report {
             expectations: vec![
-                Expectation { text: "all is well".to_owned(), met: true, place },
-                Expectation { text: "<a> & \"b\"\n\u{1b}[31m".to_owned(), met: false, place },
+                Expectation {
+                    text: "all is well".to_owned(),
+                    met: true,
+                    place,
+                },
+                Expectation {
+                    text: "<a> & \"b\"\n\u{1b}[31m".to_owned(),
+                    met: false,
+                    place,
+                },
             ],
             error: Some(ScriptError {
                 place,

@@ -24,7 +24,8 @@
 //!
 //! Modals are answered by two functions of the script. `verdict(hint)` returns
 //! `pass()`, `pass([location, …])`, `fail([location, …])`,
-//! `fail([location, …], note)`, `insufficient_basis(note)` or `skip()`;
+//! `insufficient_basis(note)` or `skip()`; a note may follow the locations of a
+//! pass or fail, and locations may come before the note without a basis.
 //! `escalation(hint)` returns `accept_risk(note)` or `route_upstream(note)`.
 //! `hint` has `arrow_id`, `clause_id`, `concept`, `attestation_ref`, `round`,
 //! `pass_id`, `context`, `stratum`, `source_role`, `target_role`,
@@ -50,6 +51,8 @@ pub mod golden;
 mod guard;
 pub mod junit;
 mod modal;
+#[cfg(test)]
+mod tests;
 mod values;
 
 use std::path::PathBuf;
@@ -70,7 +73,7 @@ use fault::Fault;
 use guard::Guard;
 
 /// Room for the deepest script the limits let run; only what is used is taken.
-const STACK: usize = 256 << 20;
+const STACK: usize = 64 << 20;
 
 /// What scripts run on.
 pub struct Stage {
@@ -138,15 +141,19 @@ impl From<Position> for Place {
     }
 }
 
-impl std::fmt::Display for Place {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}:{}", self.line, self.column)
+impl Place {
+    /// The place with its file, as compilers write it.
+    pub fn in_file(&self, name: &str) -> String {
+        match self {
+            Self { line: 0, .. } => name.to_owned(),
+            Self { line, column } => format!("{name}:{line}:{column}"),
+        }
     }
 }
 
 /// Why a script ended early.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{place}: {message}")]
+#[error("{message}")]
 pub struct ScriptError {
     /// Where.
     pub place: Place,
@@ -187,7 +194,10 @@ impl Stage {
         let events = Arc::new(Mutex::new(Vec::new()));
         let heard = Arc::clone(&events);
         bus.subscribe(move |event| {
-            heard.lock().unwrap_or_else(PoisonError::into_inner).push(event.kind());
+            heard
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(event.kind());
         });
         let host = Host {
             root: self.root.clone(),
@@ -207,17 +217,32 @@ impl Stage {
         // A thread of its own, for its stack; and a panic ends there.
         let error = std::thread::scope(|scope| {
             let run = || run(&host, source).err();
-            match std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, run) {
+            match std::thread::Builder::new()
+                .stack_size(STACK)
+                .spawn_scoped(scope, run)
+            {
                 Ok(thread) => thread.join().unwrap_or_else(|_| {
-                    Some(ScriptError::at(Position::NONE, "script-failed", "the interpreter panicked"))
+                    Some(ScriptError::at(
+                        Position::NONE,
+                        "script-failed",
+                        "the interpreter panicked",
+                    ))
                 }),
                 Err(e) => Some(ScriptError::at(Position::NONE, "script-failed", e)),
             }
         });
         host.close();
-        let expectations =
-            std::mem::take(&mut *host.expectations.lock().unwrap_or_else(PoisonError::into_inner));
-        Ok(Report { expectations, error, took: started.elapsed() })
+        let expectations = std::mem::take(
+            &mut *host
+                .expectations
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner),
+        );
+        Ok(Report {
+            expectations,
+            error,
+            took: started.elapsed(),
+        })
     }
 }
 
@@ -250,18 +275,27 @@ impl Host {
 
     /// Lets go of the session; nothing more than dropping it.
     fn close(&self) {
-        self.session.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.session
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
     }
 
     fn session(&self) -> Result<Arc<Session>, Fault> {
         let session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
-        session.clone().ok_or_else(|| Fault::new("session-closed", "the restart failed"))
+        session
+            .clone()
+            .ok_or_else(|| Fault::new("session-closed", "the restart failed"))
     }
 }
 
 impl ScriptError {
     fn at(position: Position, code: &str, message: impl ToString) -> Self {
-        Self { place: position.into(), code: code.to_owned(), message: message.to_string() }
+        Self {
+            place: position.into(),
+            code: code.to_owned(),
+            message: message.to_string(),
+        }
     }
 
     fn parse(error: &rhai::ParseError) -> Self {
@@ -284,7 +318,11 @@ impl ScriptError {
                 if let Some(fault) = thrown.read_lock::<Fault>() {
                     return Self::at(position, &fault.code, &*fault);
                 }
-                let text = if thrown.is_unit() { "thrown".to_owned() } else { thrown.to_string() };
+                let text = if thrown.is_unit() {
+                    "thrown".to_owned()
+                } else {
+                    thrown.to_string()
+                };
                 Self::at(position, "script-failed", text)
             }
             EvalAltResult::ErrorTerminated(why, _) => {

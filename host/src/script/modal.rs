@@ -6,9 +6,7 @@ use rhai::{AST, Array, Dynamic, Engine, EvalAltResult, NativeCallContext, Positi
 
 use super::fault::Fault;
 use super::{Host, ScriptError, values};
-use crate::modal::{
-    EscalationChoice, ModalError, ModalHint, OperatorModalPrompt, VerdictAnswer,
-};
+use crate::modal::{EscalationChoice, ModalError, ModalHint, OperatorModalPrompt, VerdictAnswer};
 use crate::session::Submission;
 
 /// How often an answer may be refused before the script has failed.
@@ -27,7 +25,10 @@ pub(super) struct Answers {
 impl Answers {
     /// Looks them up; one that could never be called is a mistake.
     pub(super) fn of(ast: &AST) -> Result<Self, ScriptError> {
-        let mut answers = Self { verdict: false, escalation: false };
+        let mut answers = Self {
+            verdict: false,
+            escalation: false,
+        };
         for function in ast.iter_functions() {
             let has = match function.name {
                 VERDICT => &mut answers.verdict,
@@ -62,16 +63,25 @@ pub(super) struct ScriptedModal<'a, 'c> {
 
 impl<'a, 'c> ScriptedModal<'a, 'c> {
     pub(super) fn new(host: &'a Host, context: &'a NativeCallContext<'c>) -> Self {
-        Self { host, context, error: None }
+        Self {
+            host,
+            context,
+            error: None,
+        }
     }
 
     fn ask(&mut self, function: &str, hint: &ModalHint) -> Result<Answer, ModalError> {
         if let Some(problem) = hint.problem.as_ref().filter(|p| p.attempts >= ATTEMPTS) {
             let message = format!("{} (refused {ATTEMPTS} times)", problem.message);
-            return Err(ModalError::Failed { code: problem.code.clone(), message });
+            return Err(ModalError::Failed {
+                code: problem.code.clone(),
+                message,
+            });
         }
         let _open = Open::question(&self.host.in_modal);
-        let called = self.context.call_fn::<Dynamic>(function, (values::hint(hint),));
+        let called = self
+            .context
+            .call_fn::<Dynamic>(function, (values::hint(hint),));
         let wrong = match called.map(Dynamic::try_cast_result::<Answer>) {
             Ok(Ok(answer)) => return Ok(answer),
             Ok(Err(other)) => {
@@ -91,7 +101,10 @@ impl<'a, 'c> ScriptedModal<'a, 'c> {
     fn failed(&mut self, error: Box<EvalAltResult>) -> ModalError {
         let message = error.to_string();
         self.error = Some(error);
-        ModalError::Failed { code: "script-failed".to_owned(), message }
+        ModalError::Failed {
+            code: "script-failed".to_owned(),
+            message,
+        }
     }
 
     fn wrong_kind(&mut self, function: &str, offered: &str) -> ModalError {
@@ -102,7 +115,12 @@ impl<'a, 'c> ScriptedModal<'a, 'c> {
 
 impl OperatorModalPrompt for ScriptedModal<'_, '_> {
     fn present_verdict(&mut self, hint: &ModalHint) -> Result<VerdictAnswer, ModalError> {
-        if !self.host.answers.get().is_some_and(|answers| answers.verdict) {
+        if !self
+            .host
+            .answers
+            .get()
+            .is_some_and(|answers| answers.verdict)
+        {
             return Ok(VerdictAnswer::Skip);
         }
         match self.ask(VERDICT, hint)? {
@@ -115,7 +133,12 @@ impl OperatorModalPrompt for ScriptedModal<'_, '_> {
     }
 
     fn present_escalation(&mut self, hint: &ModalHint) -> Result<EscalationChoice, ModalError> {
-        if !self.host.answers.get().is_some_and(|answers| answers.escalation) {
+        if !self
+            .host
+            .answers
+            .get()
+            .is_some_and(|answers| answers.escalation)
+        {
             let message = format!(
                 "{} is escalated, and the script has no escalation(hint)",
                 hint.hint.attestation_ref
@@ -161,7 +184,10 @@ fn verdict(verdict: &str, inspected: Array, residue: &str) -> Made {
 pub(super) fn texts(array: Array) -> Result<Vec<String>, Fault> {
     let text = |item: Dynamic| {
         item.into_string().map_err(|found| {
-            Fault::new("script-answer-invalid", format!("a location is text, not {found}"))
+            Fault::new(
+                "script-answer-invalid",
+                format!("a location is text, not {found}"),
+            )
         })
     };
     array.into_iter().map(text).collect()
@@ -173,9 +199,13 @@ pub(super) fn register(engine: &mut Engine) {
         .register_type_with_name::<Answer>("Answer")
         .register_fn("pass", || verdict("pass", Array::new(), ""))
         .register_fn("pass", |inspected: Array| verdict("pass", inspected, ""))
-        .register_fn("pass", |inspected: Array, note: &str| verdict("pass", inspected, note))
+        .register_fn("pass", |inspected: Array, note: &str| {
+            verdict("pass", inspected, note)
+        })
         .register_fn("fail", |inspected: Array| verdict("fail", inspected, ""))
-        .register_fn("fail", |inspected: Array, note: &str| verdict("fail", inspected, note))
+        .register_fn("fail", |inspected: Array, note: &str| {
+            verdict("fail", inspected, note)
+        })
         .register_fn("insufficient_basis", |note: &str| {
             verdict("insufficient-basis", Array::new(), note)
         })

@@ -93,8 +93,15 @@ impl Session {
                 pass_id: other.pass_id,
             });
         }
+        // A replayed clock gives the ids of its last replay again.
+        let pass_id = loop {
+            let id = self.clock.new_id().to_string();
+            if tx.pass(&id)?.is_none() {
+                break id;
+            }
+        };
         let pass = Pass {
-            pass_id: self.clock.new_id().to_string(),
+            pass_id,
             arrow_id: arrow.id.clone(),
             role: arrow.source_role.clone(),
             context: arrow.context.clone(),

@@ -9,11 +9,7 @@ impl Session {
     ///
     /// # Errors
     /// As [`Session::drain_pending`]; then the model was not called.
-    pub fn turn(
-        &self,
-        text: &str,
-        prompt: &mut dyn OperatorModalPrompt,
-    ) -> Result<(), DrainError> {
+    pub fn turn(&self, text: &str, prompt: &mut dyn OperatorModalPrompt) -> Result<(), DrainError> {
         self.drain_pending(prompt)?;
         tracing::info!(bytes = text.len(), "no model is configured");
         Ok(())
