@@ -244,8 +244,20 @@ fn evidence_that_was_not_taken_in_the_end_need_not_be_typed_again() {
         dir.path(),
         Some("alice"),
         &[
-            "/run-arrow A-checkout", "f", "/op-id clear", "a.feature:1, a.feature:2", "/op-id bob",
-            "f", "!!", "i", "/op-id clear", "long story", "/op-id bob", "i", "!!", "/exit",
+            "/run-arrow A-checkout",
+            "f",
+            "/op-id clear",
+            "a.feature:1, a.feature:2",
+            "/op-id bob",
+            "f",
+            "!!",
+            "i",
+            "/op-id clear",
+            "long story",
+            "/op-id bob",
+            "i",
+            "!!",
+            "/exit",
         ],
     );
     assert_eq!(seen.matches("error[op-id-required]").count(), 2, "{seen}");
