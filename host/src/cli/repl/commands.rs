@@ -152,10 +152,9 @@ impl Repl<'_> {
     fn no_pass(&self, error: SessionError, answer: &Answer) -> Failure {
         let mut failure = Failure::from(error);
         let refs = self.refs().unwrap_or_default();
-        if let Some(near) = nearest(&answer.attestation_ref, refs.iter().map(String::as_str)) {
-            if near != answer.attestation_ref {
-                failure.message.push_str(&format!("; did you mean {near}?"));
-            }
+        let near = nearest(&answer.attestation_ref, refs.iter().map(String::as_str));
+        if let Some(near) = near.filter(|near| *near != answer.attestation_ref) {
+            failure.message.push_str(&format!("; did you mean {near}?"));
         }
         failure
     }
