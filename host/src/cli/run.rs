@@ -8,7 +8,7 @@ use clap::Args;
 use ghyll::session::Session;
 
 use super::reader::{History, LineReader, PlainReader, TerminalReader};
-use super::repl::tty::{AtWork, QuietTerminal, leave_on_signals};
+use super::repl::tty::{AtWork, GiveBack, QuietTerminal, leave_on_signals};
 use super::repl::{Recorder, Repl};
 use super::{Common, Failure, Output};
 
@@ -56,6 +56,7 @@ pub fn repl(session: Session, out: &Output, options: ReplOptions) -> Result<u8, 
     let at_work = Arc::new(AtWork::default());
     // Before the terminal is touched, so that it is given back whatever comes.
     leave_on_signals(Arc::clone(&terminal), Arc::clone(&at_work))?;
+    let _give_back = GiveBack(&terminal);
     let reader: Box<dyn LineReader + '_> = if can_edit() {
         terminal.quiet();
         let history = History::of(session.project().ghyll());
@@ -68,9 +69,8 @@ pub fn repl(session: Session, out: &Output, options: ReplOptions) -> Result<u8, 
     }
     let mut repl = Repl::new(&session, out, reader, recorder);
     repl.share(terminal.as_ref(), at_work.as_ref());
-    let done = repl.run();
-    terminal.restore();
-    done.map(|()| 0)
+    repl.run()?;
+    Ok(0)
 }
 
 /// Whether lines can be edited: a terminal at both ends, and not a dumb one.

@@ -266,9 +266,15 @@ impl<'r, 'a> TermModal<'r, 'a> {
             if note.len() > 1 && note.contains('\n') {
                 self.again(&format!("{} of {max} bytes.", note.len()));
             }
-            if self.takes("write-residue-note", &[], &note)? {
+            let taken = self.takes("write-residue-note", &[], &note)?;
+            if !note.trim().is_empty() {
                 self.repl.draft.note.clone_from(&note);
+            }
+            if taken {
                 return Ok(note);
+            }
+            if !self.repl.draft.note.is_empty() && self.repl.reader.is_interactive() {
+                self.again(&format!("{EDITOR} opens it in an editor."));
             }
         }
     }

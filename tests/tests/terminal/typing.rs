@@ -14,7 +14,7 @@ fn a_paste_of_a_whole_session_is_as_many_answers_as_it_has_lines() {
     pane.prompt(GHYLL);
     pane.keys(
         "/op-id alice\r/run-arrow A-checkout\rp\rf\rfeatures/payment.feature:42-50\r/op-id bob\r\
-         i\r<<\rfirst\rsecond\r.\r/passes\rp\r/exit\r",
+         i\r<<\rfirst\r\tsecond\r.\r/passes\rp\r/exit\r",
     );
     assert_eq!(pane.exit_code(), 0);
     let verdicts = ["pass", "fail", "insufficient-basis", "pass"];
@@ -25,7 +25,7 @@ fn a_paste_of_a_whole_session_is_as_many_answers_as_it_has_lines() {
     );
     assert_eq!(
         records(project.path())[2]["unit_payload_json"],
-        r#"{"residue":"first\nsecond"}"#
+        r#"{"residue":"first\n\tsecond"}"#
     );
 }
 

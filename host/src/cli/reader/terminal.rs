@@ -8,7 +8,7 @@
 //! was typed behind them.
 
 use std::io;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rustyline::completion::Completer;
@@ -19,7 +19,7 @@ use rustyline::history::MemHistory;
 use rustyline::validate::Validator;
 use rustyline::{
     Cmd, CompletionType, ConditionalEventHandler, Config, Context, Editor, Event, EventContext,
-    EventHandler, Helper, KeyEvent, RepeatCount,
+    EventHandler, Helper, KeyEvent, Modifiers, RepeatCount,
 };
 
 use super::{Candidates, History, Line, LineReader, Topic};
@@ -34,6 +34,8 @@ const END: u8 = 2;
 pub struct TerminalReader {
     editor: Editor<Completion, MemHistory>,
     ending: Arc<AtomicU8>,
+    /// Whether Tab completes whatever the line is.
+    completes: Arc<AtomicBool>,
     history: History,
     terminal: Arc<QuietTerminal>,
 }
@@ -45,6 +47,7 @@ impl TerminalReader {
             .auto_add_history(false)
             .bracketed_paste(false) // a paste is as many answers as it has lines
             .completion_type(CompletionType::List)
+            .completion_prompt_limit(usize::MAX) // a question would take what is typed ahead
             .build();
         let lines = MemHistory::with_config(&config);
         let mut editor = Editor::with_history(config, lines).map_err(io_error)?;
@@ -59,12 +62,21 @@ impl TerminalReader {
                 only_if_empty,
             }))
         };
+        let completes = Arc::new(AtomicBool::new(true));
+        let tab = Tab {
+            completes: Arc::clone(&completes),
+        };
+        editor.bind_sequence(
+            KeyEvent::new('\t', Modifiers::NONE),
+            EventHandler::Conditional(Box::new(tab)),
+        );
         editor.bind_sequence(KeyEvent::ctrl('C'), end_with(INTERRUPT, false));
         editor.bind_sequence(KeyEvent::ctrl('D'), end_with(END, true));
         editor.set_helper(Some(Completion::default()));
         Ok(Self {
             editor,
             ending,
+            completes,
             history,
             terminal,
         })
@@ -95,8 +107,29 @@ impl ConditionalEventHandler for EndLine {
     }
 }
 
+/// Completes where there is something to complete with; elsewhere a tab is a
+/// character, as in a note that is pasted.
+struct Tab {
+    completes: Arc<AtomicBool>,
+}
+
+impl ConditionalEventHandler for Tab {
+    fn handle(&self, _: &Event, _: RepeatCount, _: bool, ctx: &EventContext<'_>) -> Option<Cmd> {
+        let completes = self.completes.load(Ordering::Relaxed) || ctx.line().starts_with('/');
+        Some(if completes {
+            Cmd::Complete
+        } else {
+            Cmd::Insert(1, "\t".to_owned())
+        })
+    }
+}
+
 impl LineReader for TerminalReader {
     fn line(&mut self, prompt: &str, topic: Topic) -> io::Result<Line> {
+        self.completes.store(
+            matches!(topic, Topic::Verdict | Topic::Locations),
+            Ordering::Relaxed,
+        );
         if let Some(helper) = self.editor.helper_mut() {
             helper.topic = topic;
         }

@@ -1,10 +1,11 @@
 //! Slash commands: the same at the REPL's prompt and at any question.
 
 use clap::Parser;
-use ghyll::engine::Pass;
+use ghyll::engine::{Finding, Pass, Request};
 use ghyll::grid::Eval;
 use ghyll::nearest::nearest;
 use ghyll::session::{SessionError, find_arrow};
+use serde_json::json;
 
 use super::news::excerpt;
 use super::{Flow, Repl, record};
@@ -175,10 +176,9 @@ impl Repl<'_> {
     fn no_pass(&self, error: SessionError, answer: &Answer) -> Failure {
         let mut failure = Failure::from(error);
         let refs = self.refs().unwrap_or_default();
-        if let Some(near) = nearest(&answer.attestation_ref, refs.iter().map(String::as_str)) {
-            if near != answer.attestation_ref {
-                failure.message.push_str(&format!("; did you mean {near}?"));
-            }
+        let near = nearest(&answer.attestation_ref, refs.iter().map(String::as_str));
+        if let Some(near) = near.filter(|near| *near != answer.attestation_ref) {
+            failure.message.push_str(&format!("; did you mean {near}?"));
         }
         failure
     }
@@ -199,7 +199,7 @@ impl Repl<'_> {
                 find_arrow(self.session.grid(), id)?;
             }
         }
-        if db.read(|tx| tx.row_count())? == 0 {
+        if !self.out.json() && db.read(|tx| tx.row_count())? == 0 {
             self.out.note("No verdict is on record.");
         }
         print_list(self.out, db, disk, arrow)
@@ -207,6 +207,18 @@ impl Repl<'_> {
 
     fn passes(&self) -> Result<(), Failure> {
         let passes = self.session.db().read(|tx| tx.passes())?;
+        if self.out.json() {
+            let value = |p: &Pass| {
+                json!({
+                    "pass_id": p.pass_id, "arrow_id": p.arrow_id, "status": p.status.as_str(),
+                    "reason": p.reason, "opened_at": p.opened_at, "ended_at": p.ended_at,
+                    "recovered_at": p.recovered_at, "grid_version": p.grid_version,
+                })
+            };
+            return Ok(self
+                .out
+                .value(&passes.iter().map(value).collect::<Vec<_>>())?);
+        }
         if passes.is_empty() {
             self.out.note("No arrow was traversed yet.");
         }
@@ -218,6 +230,19 @@ impl Repl<'_> {
 
     fn findings(&self) -> Result<(), Failure> {
         let findings = self.session.db().read(|tx| tx.findings())?;
+        if self.out.json() {
+            let value = |f: &Finding| {
+                json!({
+                    "finding_id": f.finding_id, "arrow_id": f.arrow_id, "clause_id": f.clause_id,
+                    "pass_id": f.pass_id, "type": f.kind, "severity": f.severity,
+                    "status": f.status, "detail": f.detail, "raised_at": f.raised_at,
+                    "disposed_by": f.disposed_by, "grid_version": f.grid_version,
+                })
+            };
+            return Ok(self
+                .out
+                .value(&findings.iter().map(value).collect::<Vec<_>>())?);
+        }
         if findings.is_empty() {
             self.out.note("No defect was found.");
         }
@@ -238,6 +263,18 @@ impl Repl<'_> {
 
     fn pending(&self) -> Result<(), Failure> {
         let pending = self.session.pending()?;
+        if self.out.json() {
+            let value = |r: &Request| {
+                json!({
+                    "attestation_ref": r.attestation_ref, "round": r.round, "pass_id": r.pass_id,
+                    "arrow_id": r.arrow_id, "clause_id": r.clause_id, "concept": r.concept,
+                    "deeper": r.deeper, "grid_version": r.grid_version,
+                })
+            };
+            return Ok(self
+                .out
+                .value(&pending.iter().map(value).collect::<Vec<_>>())?);
+        }
         if pending.is_empty() {
             self.out.note("Nothing is pending.");
         }
@@ -302,7 +339,7 @@ fn misuse(command: &str) -> Failure {
         .iter()
         .find(|(usage, _)| usage.split(' ').next() == Some(command))
     {
-        return Failure::usage(format!("it is {usage}"));
+        return Failure::usage(format!("that is written {usage}"));
     }
     let meant = match nearest(command, names()) {
         Some(name) => format!("did you mean {name}?"),

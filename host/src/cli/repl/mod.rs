@@ -27,22 +27,9 @@ pub use news::excerpt;
 pub use record::Recorder;
 use tty::{AtWork, QuietTerminal};
 
-/// What a chat turn is said to.
-pub trait Model {
-    /// The answer to a turn.
-    fn answer(&mut self, turn: &str) -> String;
-}
-
-/// No model: says so.
-struct NoModel;
-
-impl Model for NoModel {
-    fn answer(&mut self, _turn: &str) -> String {
-        "No model is configured in this version: nobody hears this but you. /help lists what \
-         there is."
-            .to_owned()
-    }
-}
+/// What comes of a chat turn while there is no model.
+const NO_MODEL: &str = "No model is configured in this version: nobody hears this but you. \
+                        /help lists what there is.";
 
 /// What comes after a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,7 +49,6 @@ pub struct Repl<'a> {
     pub draft: super::term::Draft,
     pub recorder: Option<Recorder>,
     inbox: Inbox<'a>,
-    model: Box<dyn Model>,
     terminal: Option<&'a QuietTerminal>,
     at_work: Option<&'a AtWork>,
     working: Option<MutexGuard<'a, ()>>,
@@ -84,7 +70,6 @@ impl<'a> Repl<'a> {
             draft: super::term::Draft::default(),
             recorder,
             inbox: Inbox::on(session.bus()),
-            model: Box::new(NoModel),
             terminal: None,
             at_work: None,
             working: None,
@@ -106,11 +91,20 @@ impl<'a> Repl<'a> {
     pub fn run(&mut self) -> Result<(), Failure> {
         self.greet()?;
         self.drain(None)?;
+        let mut interrupted = false;
         while !self.leaving {
-            match self.read("ghyll> ", Topic::Turn)? {
+            let line = self.read("ghyll> ", Topic::Turn)?;
+            let again = std::mem::replace(&mut interrupted, false);
+            match line {
                 Line::Text(line) => self.turn(&line)?,
-                Line::Interrupted { cleared: true } => {}
-                Line::Interrupted { cleared: false } | Line::End => self.leaving = true,
+                Line::Interrupted { cleared: false } if again => self.leaving = true,
+                Line::Interrupted { cleared } => {
+                    interrupted = true;
+                    if !cleared {
+                        self.out.note("Ctrl-C once more, Ctrl-D or /exit leaves.");
+                    }
+                }
+                Line::End => self.leaving = true,
                 Line::Unreadable(why) => self.out.note(why),
             }
         }
@@ -197,10 +191,9 @@ impl<'a> Repl<'a> {
             self.drain(None)?;
             return self.offer();
         }
-        let said = line.trim();
         // An empty line says nothing, but is a turn: what is due is asked.
-        let statement = (!said.is_empty()).then(|| record::say(said));
-        let due = self.drain(statement)?;
+        let said = line.trim();
+        let due = self.drain((!said.is_empty()).then_some(said))?;
         if said.is_empty() || self.leaving {
             return Ok(());
         }
@@ -208,20 +201,22 @@ impl<'a> Repl<'a> {
             self.out.note("Not said, for a question is open.");
             return Ok(());
         }
-        let answer = self.model.answer(said);
-        self.out.note_wrapped(&clean(&answer), 0);
+        self.out.note_wrapped(NO_MODEL, 0);
         self.offer()
     }
 
-    /// Asks what is pending. `statement` is what a script says to have it
-    /// asked, if there is such a thing.
-    fn drain(&mut self, statement: Option<String>) -> Result<Due, Failure> {
+    /// Asks what is pending, and only then says what is to be `said`.
+    fn drain(&mut self, said: Option<&str>) -> Result<Due, Failure> {
         self.tell_news()?;
-        if let (Some(recorder), Some(statement)) = (&mut self.recorder, statement) {
-            recorder.turn(statement)?;
+        if let (Some(recorder), Some(text)) = (&mut self.recorder, said) {
+            recorder.turn(record::say(text))?;
         }
         let session = self.session;
-        let result = session.drain_pending(&mut TermModal::new(self));
+        let mut prompt = TermModal::new(self);
+        let result = match said {
+            Some(text) => session.turn(text, &mut prompt),
+            None => session.drain_pending(&mut prompt),
+        };
         self.draft.forget();
         self.tell_news()?;
         if let Some(recorder) = &mut self.recorder {

@@ -81,6 +81,9 @@ pub fn tell(
     match event {
         Event::AttestationRecorded(recorded) => {
             let rec = &recorded.row.rec;
+            if out.json() {
+                return Ok(out.json_text(recorded.line.trim_end())?);
+            }
             out.line(&format!(
                 "Recorded {}: {} by {}",
                 clean(&rec.attestation_id),

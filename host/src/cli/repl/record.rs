@@ -230,7 +230,14 @@ impl Recorder {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
             _ => Path::new("."),
         };
-        let mut file = tempfile::NamedTempFile::new_in(directory).map_err(fail)?;
+        let mut builder = tempfile::Builder::new();
+        #[cfg(unix)]
+        {
+            // A file like any other, not a secret: what the umask leaves.
+            use std::os::unix::fs::PermissionsExt;
+            builder.permissions(std::fs::Permissions::from_mode(0o666));
+        }
+        let mut file = builder.tempfile_in(directory).map_err(fail)?;
         file.write_all(self.script().as_bytes()).map_err(fail)?;
         file.persist(&self.file).map_err(|e| fail(e.error))?;
         Ok(())

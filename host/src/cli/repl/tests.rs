@@ -285,6 +285,47 @@ fn a_chat_turn_waits_for_what_is_due() {
     );
 }
 
+#[test]
+fn evidence_that_was_not_taken_in_the_end_need_not_be_typed_again() {
+    let dir = project();
+    let seen = typed(
+        dir.path(),
+        Some("alice"),
+        &[
+            "/run-arrow A-checkout",
+            "f",
+            "/op-id clear",
+            "a.feature:1, a.feature:2",
+            "/op-id bob",
+            "f",
+            "!!",
+            "i",
+            "/op-id clear",
+            "long story",
+            "/op-id bob",
+            "i",
+            "!!",
+            "/exit",
+        ],
+    );
+    assert_eq!(seen.matches("error[op-id-required]").count(), 2, "{seen}");
+    assert_eq!(
+        on_record(dir.path()),
+        [
+            r#"att-A-checkout-C1-v1 fail bob {"inspected":["a.feature:1","a.feature:2"]}"#,
+            r#"att-A-checkout-C2-v1 insufficient-basis bob {"residue":"long story"}"#,
+        ]
+    );
+}
+
+#[test]
+fn ctrl_c_at_the_prompt_leaves_the_second_time_only() {
+    let dir = project();
+    let seen = typed(dir.path(), None, &["^C", "/op-id", "^C", "^C", "/help"]);
+    assert_eq!(seen.matches("Ctrl-C once more").count(), 2);
+    assert!(!seen.contains("/run-arrow ID"), "{seen}");
+}
+
 /// Replays a recorded session on a fresh project; what is on record there.
 fn replayed(file: &Path) -> Vec<String> {
     let dir = project();

@@ -68,9 +68,13 @@ impl QuietTerminal {
     }
 }
 
-impl Drop for QuietTerminal {
+/// Gives the terminal back at the end of a scope, however that is reached.
+#[derive(Debug)]
+pub struct GiveBack<'a>(pub &'a QuietTerminal);
+
+impl Drop for GiveBack<'_> {
     fn drop(&mut self) {
-        self.restore();
+        self.0.restore();
     }
 }
 
