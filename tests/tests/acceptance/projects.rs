@@ -72,12 +72,8 @@ fn many_clauses(scene: &mut Scene, arrow: String, count: u32) {
 
 #[given(expr = "{string} is at the desk")]
 fn at_the_desk(scene: &mut Scene, op_id: String) {
-    scene.session().set_op_id(Some(&text(&op_id))).expect("an op-id");
-}
-
-#[given("nobody is at the desk")]
-fn nobody(scene: &mut Scene) {
-    scene.session().set_op_id(None).expect("no op-id");
+    assert!(scene.running().is_none(), "before the session starts");
+    scene.op_id = Some(text(&op_id));
 }
 
 #[given(expr = "the next grid has the arrow {string} over the clauses {string}")]

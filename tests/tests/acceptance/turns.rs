@@ -105,14 +105,16 @@ fn disk_heals(scene: &mut Scene) {
     scene.journal.heal();
 }
 
-/// Rounds on the clause that waits first, by command.
+/// Rounds on the first of the clauses that wait, by command.
 #[given(regex = r"^(\d+) more rounds go without a basis$")]
 #[when(regex = r"^(\d+) more rounds go without a basis$")]
 fn rounds(scene: &mut Scene, count: u32) {
     let session = scene.session();
     for round in 1..=count {
         let pending = session.pending().expect("what is pending");
-        let request = pending.first().expect("something waits");
+        // A new round waits behind what was asked before it.
+        let first = pending.iter().min_by(|a, b| a.clause_id.cmp(&b.clause_id));
+        let request = first.expect("something waits");
         let submission = Submission {
             verdict: "insufficient-basis".to_owned(),
             inspected: Vec::new(),
