@@ -120,6 +120,7 @@ Feature: A session ends in the middle of it
     And 2 more rounds go without a basis
     And the session dies
     And a new session starts
+    And "alice" sits down
     And the session dies right after this verdict is durable:
       | clause | answer             | note  |
       | C2     | skip               |       |

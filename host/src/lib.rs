@@ -17,6 +17,7 @@ pub mod modal;
 pub mod nearest;
 pub mod policy;
 pub mod project;
+pub mod script;
 pub mod session;
 pub mod status;
 pub mod store;

@@ -1,1 +1,5 @@
 //! What the tests share.
+
+pub mod judge;
+pub mod runtimes;
+pub mod vectors;

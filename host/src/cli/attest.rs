@@ -5,9 +5,9 @@ use std::path::Path;
 
 use clap::Args;
 use ghyll::engine::{ENGINE_DB, EngineDb, Row};
-use ghyll::session::Submission;
+use ghyll::session::{Dispatched, Submission};
 use ghyll::status::ArrowStatus;
-use ghyll::store::disk::CapDisk;
+use ghyll::store::disk::{CapDisk, Disk};
 use ghyll::store::load::line_at;
 use ghyll::verdicts::evidence;
 use serde_json::json;
@@ -18,11 +18,12 @@ use super::{Common, Failure, NO, Output};
 /// The most that is read from `--residue @FILE`: more than any note may have.
 const RESIDUE_FILE_MAX: u64 = 4 << 20;
 
+/// What is answered, and how.
 #[derive(Args)]
-pub struct AttestArgs {
+pub struct Answer {
     /// What is answered, e.g. att-A-checkout-C1-v1
     #[arg(value_name = "REF")]
-    attestation_ref: String,
+    pub attestation_ref: String,
     /// pass, fail, insufficient-basis, accepted-risk or route-upstream
     verdict: String,
     /// A place inspected, e.g. src/cart.rs:10-24; may be given again
@@ -31,6 +32,33 @@ pub struct AttestArgs {
     /// A note, or @FILE to read it from a file
     #[arg(long, value_name = "TEXT|@FILE", allow_hyphen_values = true)]
     residue: Option<String>,
+}
+
+impl Answer {
+    /// The answer as it is submitted; a note in a file is read.
+    pub fn submission(&self) -> Result<Submission, Failure> {
+        let residue = match self
+            .residue
+            .as_deref()
+            .map(|text| (text, text.strip_prefix('@')))
+        {
+            None => String::new(),
+            Some((_, Some(file))) => read_note(Path::new(file))?,
+            Some((text, None)) => text.to_owned(),
+        };
+        let (verdict, inspected) = (self.verdict.clone(), self.inspected.clone());
+        Ok(Submission {
+            verdict,
+            inspected,
+            residue,
+        })
+    }
+}
+
+#[derive(Args)]
+pub struct AttestArgs {
+    #[command(flatten)]
+    answer: Answer,
     /// Who answers
     #[arg(long, value_name = "ID", allow_hyphen_values = true)]
     op_id: String,
@@ -39,6 +67,16 @@ pub struct AttestArgs {
 pub fn dispatch(common: &Common, out: &Output, arrow: &str) -> Result<u8, Failure> {
     let session = common.session(out)?;
     let done = session.dispatch(arrow)?;
+    print_dispatched(out, arrow, &done)?;
+    Ok(if done.status == ArrowStatus::Complete {
+        0
+    } else {
+        NO
+    })
+}
+
+/// Prints what a dispatch came to.
+pub fn print_dispatched(out: &Output, arrow: &str, done: &Dispatched) -> Result<(), Failure> {
     if out.json() {
         let requested: Vec<_> = done.requested.iter().map(|r| &r.attestation_ref).collect();
         out.value(&json!({
@@ -60,30 +98,13 @@ pub fn dispatch(common: &Common, out: &Output, arrow: &str) -> Result<u8, Failur
             ))?;
         }
     }
-    Ok(if done.status == ArrowStatus::Complete {
-        0
-    } else {
-        NO
-    })
+    Ok(())
 }
 
-pub fn attest(common: &Common, out: &Output, args: AttestArgs) -> Result<u8, Failure> {
-    let residue = match args
-        .residue
-        .as_deref()
-        .map(|text| (text, text.strip_prefix('@')))
-    {
-        None => String::new(),
-        Some((_, Some(file))) => read_note(Path::new(file))?,
-        Some((text, None)) => text.to_owned(),
-    };
-    let submission = Submission {
-        verdict: args.verdict,
-        inspected: args.inspected,
-        residue,
-    };
+pub fn attest(common: &Common, out: &Output, args: &AttestArgs) -> Result<u8, Failure> {
+    let submission = args.answer.submission()?;
     let session = common.session(out)?;
-    let recorded = session.attest(&args.attestation_ref, &submission, &args.op_id)?;
+    let recorded = session.attest(&args.answer.attestation_ref, &submission, &args.op_id)?;
     if out.json() {
         out.json_text(recorded.line.trim_end())?;
     } else {
@@ -113,12 +134,23 @@ pub fn list(common: &Common, out: &Output, arrow: Option<&str>) -> Result<u8, Fa
     let project = common.project()?;
     let db = EngineDb::open_read_only(&project.path_of(ENGINE_DB))?.unwrap_or(EngineDb::empty()?);
     let disk = CapDisk::new(project.ghyll())?;
+    print_list(out, &db, &disk, arrow)?;
+    Ok(0)
+}
+
+/// Prints the records, or those of one arrow, newest last.
+pub fn print_list(
+    out: &Output,
+    db: &EngineDb,
+    disk: &dyn Disk,
+    arrow: Option<&str>,
+) -> Result<(), Failure> {
     let mut lines = Vec::new();
     db.read(|tx| {
         tx.each_row(arrow, |row| {
             if out.json() {
                 // The tree's own bytes: what is shown is what is on record.
-                let line = line_at(&disk, &row)?;
+                let line = line_at(disk, &row)?;
                 lines.push(String::from_utf8_lossy(&line).trim_end().to_owned());
             } else {
                 lines.push(summary(&row));
@@ -133,7 +165,7 @@ pub fn list(common: &Common, out: &Output, arrow: Option<&str>) -> Result<u8, Fa
             out.line(&line)?;
         }
     }
-    Ok(0)
+    Ok(())
 }
 
 /// A record on one line.

@@ -6,11 +6,18 @@
 
 mod arrows;
 mod attest;
+mod card;
 mod component;
 mod engine;
 mod failure;
 mod init;
 mod output;
+mod places;
+mod reader;
+mod repl;
+mod replay;
+mod run;
+mod term;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -63,6 +70,10 @@ enum Color {
 enum Command {
     /// Write the first grid of a project, or attest its beginning
     Init(init::InitArgs),
+    /// Run operator scripts
+    Replay(replay::ReplayArgs),
+    /// Hold a session: what is pending is asked, and commands are taken
+    Run(run::RunArgs),
     /// Traverse an arrow: decide its machine clauses, ask for the others
     Dispatch {
         /// The arrow's id
@@ -121,8 +132,10 @@ fn run(cli: Cli, out: &Output) -> Result<u8, Failure> {
     let common = &cli.common;
     match cli.command {
         Command::Init(args) => init::run(common, out, &args),
+        Command::Replay(args) => replay::run(common, out, &args),
+        Command::Run(args) => run::run(common, out, args),
         Command::Dispatch { arrow } => attest::dispatch(common, out, &arrow),
-        Command::Attest(args) => attest::attest(common, out, args),
+        Command::Attest(args) => attest::attest(common, out, &args),
         Command::Arrow { command } => arrows::run(common, out, &command),
         Command::Attestations { arrow } => attest::list(common, out, arrow.as_deref()),
         Command::Engine { command } => engine::run(common, out, &command),

@@ -9,13 +9,23 @@ use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
+use unicode_width::UnicodeWidthChar;
 
 use super::failure::Failure;
 use super::{Color, Common};
 
+/// Columns of a terminal that does not say how many it has.
+const COLUMNS: usize = 80;
+/// Columns text is laid out for: lines longer than this are hard to read,
+/// shorter ones impossible.
+const READABLE: std::ops::RangeInclusive<usize> = 20..=100;
+
 /// Printing, as the command line asks for it.
 pub struct Output {
     json: bool,
+    /// Where a test reads what was printed; `None` for the real thing.
+    #[cfg(test)]
+    captured: Option<std::sync::Mutex<String>>,
 }
 
 impl Output {
@@ -26,7 +36,59 @@ impl Output {
             Color::Always => anstream::ColorChoice::Always.write_global(),
             Color::Never => anstream::ColorChoice::Never.write_global(),
         }
-        Self { json: common.json }
+        Self {
+            json: common.json,
+            #[cfg(test)]
+            captured: None,
+        }
+    }
+
+    /// Printing that a test can read, without colour.
+    #[cfg(test)]
+    pub fn captured() -> Self {
+        Self {
+            json: false,
+            captured: Some(std::sync::Mutex::default()),
+        }
+    }
+
+    /// What was printed since the last call.
+    #[cfg(test)]
+    pub fn take(&self) -> String {
+        let captured = self.captured.as_ref().expect("captures");
+        std::mem::take(&mut captured.lock().unwrap())
+    }
+
+    #[cfg(test)]
+    fn capture(&self, text: &str) -> bool {
+        let Some(captured) = &self.captured else {
+            return false;
+        };
+        captured
+            .lock()
+            .unwrap()
+            .push_str(&anstream::adapter::strip_str(text).to_string());
+        true
+    }
+
+    #[cfg(not(test))]
+    fn capture(&self, _text: &str) -> bool {
+        false
+    }
+
+    /// How many columns text is laid out for.
+    pub fn columns(&self) -> usize {
+        let size = if self.capture("") {
+            None
+        } else {
+            rustix::termios::tcgetwinsize(io::stderr()).ok()
+        };
+        let columns = size.map_or(0, |size| usize::from(size.ws_col));
+        if columns == 0 {
+            COLUMNS
+        } else {
+            columns.clamp(*READABLE.start(), *READABLE.end())
+        }
     }
 
     /// Whether data is to be JSON.
@@ -36,6 +98,9 @@ impl Output {
 
     /// Prints a line of data.
     pub fn line(&self, text: &str) -> io::Result<()> {
+        if self.capture(&format!("{text}\n")) {
+            return Ok(());
+        }
         writeln!(anstream::stdout(), "{text}")
     }
 
@@ -69,8 +134,39 @@ impl Output {
 
     /// Tells the person at the terminal something that is not data.
     pub fn note(&self, text: &str) {
-        // Nobody is left to be told if this fails.
-        let _ = writeln!(anstream::stderr(), "{text}");
+        if !self.capture(&format!(
+            "{text}
+"
+        )) {
+            note(text);
+        }
+    }
+
+    /// Puts a question, the answer to come on the same line.
+    pub fn prompt(&self, text: &str) {
+        if self.capture(text) {
+            return;
+        }
+        let mut stderr = anstream::stderr();
+        let _ = write!(stderr, "{text}").and_then(|()| stderr.flush());
+    }
+
+    /// A line that says what follows. An alarming one is so in words too.
+    pub fn heading(&self, text: &str, alarming: bool) {
+        let style = if alarming {
+            Style::new().bold().fg_color(Some(AnsiColor::Red.into()))
+        } else {
+            Style::new().bold()
+        };
+        for line in wrap(text, 2, self.columns()).lines() {
+            self.note(&format!("{style}{line}{style:#}"));
+        }
+    }
+
+    /// As [`Self::note`], broken into lines that fit; all but the first are
+    /// indented by `indent` blanks. `text` has no style of its own.
+    pub fn note_wrapped(&self, text: &str, indent: usize) {
+        self.note(&wrap(text, indent, self.columns()));
     }
 
     /// Says why a command failed. Further lines are indented, so that none of
@@ -89,6 +185,12 @@ impl Output {
     }
 }
 
+/// As [`Output::note`], from where there is no [`Output`].
+pub fn note(text: &str) {
+    // Nobody is left to be told if this fails.
+    let _ = writeln!(anstream::stderr(), "{text}");
+}
+
 /// A text on one line, without anything that acts on a terminal: control
 /// characters (escape and carriage return among them), bidirectional and other
 /// invisible formatting.
@@ -102,7 +204,45 @@ pub fn clean(text: &str) -> String {
         .collect()
 }
 
-fn is_harmless(c: char) -> bool {
+/// Breaks a text at blanks into lines of at most `columns` columns, all but the
+/// first indented by `indent`. A word longer than a line is broken too: it may
+/// not hide what comes after it.
+pub fn wrap(text: &str, indent: usize, columns: usize) -> String {
+    let width = |word: &str| word.chars().map(|c| c.width().unwrap_or(0)).sum::<usize>();
+    let indent = if indent + 8 > columns { 2 } else { indent };
+    let mut lines = String::new();
+    let mut column = 0;
+    // Blanks in front are the first line's own indent.
+    let body = text.trim_start_matches(' ');
+    lines.extend(std::iter::repeat_n(' ', text.len() - body.len()));
+    column += text.len() - body.len();
+    let mut start = true;
+    for word in body.split(' ') {
+        if !start && column + 1 + width(word) > columns {
+            lines.push('\n');
+            lines.extend(std::iter::repeat_n(' ', indent));
+            column = indent;
+        } else if !start {
+            lines.push(' ');
+            column += 1;
+        }
+        start = false;
+        for c in word.chars() {
+            let wide = c.width().unwrap_or(0);
+            if column + wide > columns {
+                lines.push('\n');
+                lines.extend(std::iter::repeat_n(' ', indent));
+                column = indent;
+            }
+            lines.push(c);
+            column += wide;
+        }
+    }
+    lines
+}
+
+/// Whether a character only shows.
+pub fn is_harmless(c: char) -> bool {
     !c.is_control()
         && !matches!(c,
             '\u{ad}' | '\u{600}'..='\u{605}' | '\u{61c}' | '\u{6dd}' | '\u{70f}'
@@ -147,7 +287,20 @@ pub fn status(word: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::clean;
+    use super::{clean, wrap};
+
+    #[test]
+    fn text_is_broken_at_blanks_and_a_long_word_is_broken_too() {
+        assert_eq!(wrap("  one two three", 4, 12), "  one two\n    three");
+        assert_eq!(
+            wrap("aaaaaaaaaaaaaaaaaaaaaaaaaa b", 2, 20),
+            "aaaaaaaaaaaaaaaaaaaa\n  aaaaaa b"
+        );
+        assert_eq!(
+            wrap("日本語日本語日本語日本語", 2, 20),
+            "日本語日本語日本語日\n  本語"
+        );
+    }
 
     #[test]
     fn nothing_that_acts_on_a_terminal_gets_through() {

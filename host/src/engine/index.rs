@@ -150,6 +150,22 @@ impl Tx<'_> {
         self.all(&sql, [], row)
     }
 
+    /// Those of one ref before a round, in order.
+    ///
+    /// # Errors
+    /// `engine-db-…`.
+    pub fn unacted_before(
+        &self,
+        attestation_ref: &str,
+        round: u32,
+    ) -> Result<Vec<Row>, EngineError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM attestations WHERE attestation_ref = ?1 AND round < ?2 \
+             AND attestation_id IN (SELECT attestation_id FROM unacted) ORDER BY round"
+        );
+        self.all(&sql, params![attestation_ref, round], row)
+    }
+
     /// Notes that a record's verdict took effect. Says whether it is news.
     ///
     /// # Errors

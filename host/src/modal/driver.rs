@@ -237,7 +237,10 @@ impl ModalDriver {
             };
             let attempts = hint.problem.as_ref().map_or(0, |p: &Problem| p.attempts);
             let submission = if escalation {
-                self.present_escalation(prompt, &hint)?
+                match self.present_escalation(prompt, &hint) {
+                    Err(ModalError::Withdrawn) => continue,
+                    other => other?,
+                }
             } else {
                 match prompt.present_verdict(&hint)? {
                     VerdictAnswer::Submit(submission) => submission,

@@ -72,6 +72,10 @@ pub enum ModalError {
     /// The operator left: end of input, Ctrl-C, `/exit`.
     #[error("the operator left the question open")]
     Left,
+    /// The question no longer stands: a command answered it meanwhile. Not a
+    /// failure; draining goes on.
+    #[error("the question no longer stands")]
+    Withdrawn,
     /// The prompt itself failed.
     #[error("{message}")]
     Failed {
@@ -87,6 +91,7 @@ impl ModalError {
     pub fn code(&self) -> &str {
         match self {
             Self::Left => "modal-left",
+            Self::Withdrawn => "modal-withdrawn",
             Self::Failed { code, .. } => code,
         }
     }

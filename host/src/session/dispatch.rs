@@ -3,6 +3,8 @@
 //! Machine clauses are decided on the spot; attested ones are asked for, and
 //! kept as requests before anybody hears of them.
 
+use std::time::Instant;
+
 use super::{Session, SessionError, find_arrow, machine};
 use crate::bus::Event;
 use crate::engine::{Finding, Pass, PassStatus, Request, Run, Tx};
@@ -27,18 +29,38 @@ impl Session {
     /// # Errors
     /// `arrow-unknown`, `role-context-busy`, `engine-db-…`.
     pub fn dispatch(&self, arrow_id: &str) -> Result<Dispatched, SessionError> {
+        self.dispatch_until(arrow_id, None)
+    }
+
+    /// As [`Self::dispatch`], with an end to the time commands may take. A
+    /// command cut short by it decides nothing: the time was not its own.
+    ///
+    /// # Errors
+    /// As [`Self::dispatch`], and `dispatch-deadline-exceeded`; the pass stays
+    /// open.
+    pub fn dispatch_until(
+        &self,
+        arrow_id: &str,
+        deadline: Option<Instant>,
+    ) -> Result<Dispatched, SessionError> {
         let arrow = find_arrow(&self.grid, arrow_id)?;
         let (pass, effects) = self.db.transaction(|tx| self.take_pass(tx, arrow))?;
         self.publish(effects);
         for clause in &arrow.clauses {
             if let Eval::Machine { run, timeout } = &clause.eval {
-                let verdict =
-                    machine::run(run, self.project.root(), *timeout).map_err(|source| {
-                        SessionError::Machine {
-                            command: run.join(" "),
-                            source,
-                        }
-                    })?;
+                let left = deadline.map(|end| end.saturating_duration_since(Instant::now()));
+                let time = left.map_or(*timeout, |left| left.min(*timeout));
+                let verdict = machine::run(run, self.project.root(), time).map_err(|source| {
+                    SessionError::Machine {
+                        command: run.join(" "),
+                        source,
+                    }
+                })?;
+                if time < *timeout && deadline.is_some_and(|end| end <= Instant::now()) {
+                    return Err(SessionError::Deadline {
+                        arrow: arrow.id.clone(),
+                    });
+                }
                 self.db
                     .transaction(|tx| self.decide(tx, &pass, clause, &verdict))?;
             }

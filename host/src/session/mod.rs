@@ -9,6 +9,7 @@ mod attest;
 mod dispatch;
 mod machine;
 mod recovery;
+mod turn;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -81,6 +82,12 @@ pub enum SessionError {
         /// Why.
         source: std::io::Error,
     },
+    /// The caller's time was over before the arrow was decided.
+    #[error("{arrow}: its commands were not done in the time that was left")]
+    Deadline {
+        /// The arrow.
+        arrow: String,
+    },
     /// The directory capability.
     #[error("{}: {source}", path.display())]
     Io {
@@ -105,6 +112,7 @@ impl SessionError {
             Self::RoleContextBusy { .. } => "role-context-busy",
             Self::NoPassForRef(_) => "attestation-no-pass-for-ref",
             Self::Machine { .. } => "machine-clause-unrunnable",
+            Self::Deadline { .. } => "dispatch-deadline-exceeded",
             Self::Io { .. } => "project-unreadable",
         }
     }

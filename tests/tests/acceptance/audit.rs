@@ -45,9 +45,13 @@ pub fn record(scene: &Scene, id: &str) -> Line {
 
 /// All files of the tree by path.
 pub fn files(scene: &Scene) -> Vec<(String, Vec<u8>)> {
-    let root = scene.ghyll("attestations");
+    files_below(&scene.ghyll("attestations"))
+}
+
+/// All files below a tree's root.
+pub fn files_below(root: &Path) -> Vec<(String, Vec<u8>)> {
     let mut files = BTreeMap::new();
-    collect(&root, &root, &mut files);
+    collect(root, root, &mut files);
     files.into_iter().collect()
 }
 

@@ -1,0 +1,333 @@
+//! Operators written down: a Rhai script drives a session as a person would.
+//!
+//! CI replays operators from scripts, so a script has what an operator has,
+//! and nothing else: it runs arrows, says things, answers the modals that come
+//! of it, looks at what is on record, and states what it expects. It reaches
+//! no file, network, clock or chance; `eval` and `import` are not part of the
+//! language it is written in, and it runs within [`Limits`].
+//!
+//! | call | does |
+//! |---|---|
+//! | `op_id(id)`, `op_id()` | who answers from now on; who answers now |
+//! | `run_arrow(arrow)` | dispatches, then puts to the operator what is pending; the arrow's status |
+//! | `say(text)` | a chat turn: puts what is pending, then the model |
+//! | `attest(ref, verdict[, #{inspected: […], residue: "…"}])` | answers a ref without a modal; the record's id |
+//! | `init_attest()` | attests the project's beginning; how many records that made |
+//! | `restart()` | drops the session as a crash would and opens a new one |
+//! | `expect(is_so, text)` | an expectation; the script goes on if it fails |
+//! | `arrow_status(arrow)`, `clause_status(arrow, clause)` | words |
+//! | `attestations()`, `attestations(arrow)` | the lines on record, newest last |
+//! | `pending()`, `findings()`, `passes()` | what the engine knows, oldest first |
+//! | `events()` | the kinds of all events so far |
+//! | `log(…)`, `print(…)` | tells whoever watches |
+//! | `parse_json(text)` | for the payloads that records carry as text |
+//!
+//! Modals are answered by two functions of the script. `verdict(hint)` returns
+//! `pass()`, `pass([location, …])`, `fail([location, …])`,
+//! `fail([location, …], note)`, `insufficient_basis(note)` or `skip()`;
+//! `escalation(hint)` returns `accept_risk(note)` or `route_upstream(note)`.
+//! `hint` has `arrow_id`, `clause_id`, `concept`, `attestation_ref`, `round`,
+//! `pass_id`, `context`, `stratum`, `source_role`, `target_role`,
+//! `adversary_role`, `deeper`, `op_id`, and `rejected`: the code for which the
+//! last answer to the same question was not taken, else empty. They may hand
+//! over (`op_id("bob")`), log and look; what would ask or record something
+//! while a question is open is refused there with `script-call-in-modal`.
+//!
+//! A script without `verdict` is an operator who skips: requests stay pending.
+//! An escalation has no skip, so a script without `escalation` fails when one
+//! is put to it. An answer that is not taken is asked for again, and after
+//! eight the script fails with the code of the refusal; whatever fails,
+//! the request stays pending.
+//!
+//! What ghyll refuses is thrown: `catch (e)` finds `e.code` and `e.message`,
+//! and `` `${e}` `` reads `error[<code>]: <message>`. The op-id outlives
+//! `restart()`: the session is new, the operator is the same.
+
+mod calls;
+mod engine;
+mod fault;
+pub mod golden;
+mod guard;
+pub mod junit;
+mod modal;
+mod values;
+
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use rhai::{AST, EvalAltResult, Position};
+
+pub use guard::Limits;
+
+use crate::bus::Bus;
+use crate::clock::Clock;
+use crate::policy::Policy;
+use crate::project::Project;
+use crate::session::{Session, SessionError};
+use fault::Fault;
+use guard::Guard;
+
+/// Room for the deepest script the limits let run; only what is used is taken.
+const STACK: usize = 256 << 20;
+
+/// What scripts run on.
+pub struct Stage {
+    /// The project's directory.
+    pub root: PathBuf,
+    /// The policy.
+    pub policy: Arc<Policy>,
+    /// Goes on from script to script.
+    pub clock: Arc<dyn Clock>,
+    /// What a script may use.
+    pub limits: Limits,
+    /// Told what scripts log.
+    pub log: Arc<dyn Fn(&str) + Send + Sync>,
+}
+
+/// What came of a script.
+#[derive(Debug, Clone)]
+pub struct Report {
+    /// What it expected, in order.
+    pub expectations: Vec<Expectation>,
+    /// Why it ended early, if it did.
+    pub error: Option<ScriptError>,
+    /// How long it took.
+    pub took: Duration,
+}
+
+impl Report {
+    /// Whether it ran to its end and all was as expected.
+    pub fn ok(&self) -> bool {
+        self.error.is_none() && self.expectations.iter().all(|e| e.met)
+    }
+
+    /// The expectations that were not met.
+    pub fn failed(&self) -> impl Iterator<Item = &Expectation> {
+        self.expectations.iter().filter(|e| !e.met)
+    }
+}
+
+/// One `expect`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Expectation {
+    /// What was expected, in the script's words.
+    pub text: String,
+    /// Whether it was so.
+    pub met: bool,
+    /// Where it is in the script.
+    pub place: Place,
+}
+
+/// A place in a script; both from 1, 0 where it is not known.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Place {
+    /// The line.
+    pub line: usize,
+    /// The column, in characters.
+    pub column: usize,
+}
+
+impl From<Position> for Place {
+    fn from(position: Position) -> Self {
+        Self {
+            line: position.line().unwrap_or(0),
+            column: position.position().unwrap_or(0),
+        }
+    }
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}", self.line, self.column)
+    }
+}
+
+/// Why a script ended early.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{place}: {message}")]
+pub struct ScriptError {
+    /// Where.
+    pub place: Place,
+    /// The code of ghyll's refusal, `script-limit-exceeded`, or
+    /// `script-failed` for anything else.
+    pub code: String,
+    /// In words; a refusal of ghyll's reads `error[<code>]: …`.
+    pub message: String,
+}
+
+/// What the calls of one script share.
+struct Host {
+    root: PathBuf,
+    policy: Arc<Policy>,
+    clock: Arc<dyn Clock>,
+    bus: Arc<Bus>,
+    log: Arc<dyn Fn(&str) + Send + Sync>,
+    guard: Arc<Guard>,
+    /// `None` after a restart that failed.
+    session: Mutex<Option<Arc<Session>>>,
+    /// Whether a question is open.
+    in_modal: AtomicBool,
+    /// Which of the two answering functions the script has.
+    answers: OnceLock<modal::Answers>,
+    expectations: Mutex<Vec<Expectation>>,
+    events: Arc<Mutex<Vec<&'static str>>>,
+}
+
+impl Stage {
+    /// Runs one script in a session of its own.
+    ///
+    /// # Errors
+    /// If no session can be opened, which says nothing about the script.
+    pub fn run(&self, source: &str) -> Result<Report, SessionError> {
+        let started = Instant::now();
+        let guard = Arc::new(Guard::new(self.limits, started));
+        let bus = Arc::new(Bus::default());
+        let events = Arc::new(Mutex::new(Vec::new()));
+        let heard = Arc::clone(&events);
+        bus.subscribe(move |event| {
+            heard
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(event.kind());
+        });
+        let host = Host {
+            root: self.root.clone(),
+            policy: Arc::clone(&self.policy),
+            clock: Arc::clone(&self.clock),
+            bus,
+            log: Arc::clone(&self.log),
+            guard,
+            session: Mutex::new(None),
+            in_modal: AtomicBool::new(false),
+            answers: OnceLock::new(),
+            expectations: Mutex::default(),
+            events,
+        };
+        host.open(None)?;
+        let host = Arc::new(host);
+        // A thread of its own, for its stack; and a panic ends there.
+        let error = std::thread::scope(|scope| {
+            let run = || run(&host, source).err();
+            match std::thread::Builder::new()
+                .stack_size(STACK)
+                .spawn_scoped(scope, run)
+            {
+                Ok(thread) => thread.join().unwrap_or_else(|_| {
+                    Some(ScriptError::at(
+                        Position::NONE,
+                        "script-failed",
+                        "the interpreter panicked",
+                    ))
+                }),
+                Err(e) => Some(ScriptError::at(Position::NONE, "script-failed", e)),
+            }
+        });
+        host.close();
+        let expectations = std::mem::take(
+            &mut *host
+                .expectations
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner),
+        );
+        Ok(Report {
+            expectations,
+            error,
+            took: started.elapsed(),
+        })
+    }
+}
+
+fn run(host: &Arc<Host>, source: &str) -> Result<(), ScriptError> {
+    let mut engine = engine::sandbox(&host.guard, &host.log);
+    calls::register(&mut engine, host);
+    let ast = engine.compile(source).map_err(|e| ScriptError::parse(&e))?;
+    let answers = modal::Answers::of(&ast)?;
+    host.answers.get_or_init(|| answers);
+    run_ast(&engine, &ast)
+}
+
+fn run_ast(engine: &rhai::Engine, ast: &AST) -> Result<(), ScriptError> {
+    engine.run_ast(ast).map_err(ScriptError::from_rhai)
+}
+
+impl Host {
+    /// Opens a session, for the operator `op_id`.
+    fn open(&self, op_id: Option<&str>) -> Result<(), SessionError> {
+        let session = Session::open(
+            Project::open(&self.root)?,
+            Arc::clone(&self.policy),
+            Arc::clone(&self.clock),
+            Arc::clone(&self.bus),
+        )?;
+        session.set_op_id(op_id)?;
+        *self.session.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(session));
+        Ok(())
+    }
+
+    /// Lets go of the session; nothing more than dropping it.
+    fn close(&self) {
+        self.session
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+    }
+
+    fn session(&self) -> Result<Arc<Session>, Fault> {
+        let session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
+        session
+            .clone()
+            .ok_or_else(|| Fault::new("session-closed", "the restart failed"))
+    }
+}
+
+impl ScriptError {
+    fn at(position: Position, code: &str, message: impl ToString) -> Self {
+        Self {
+            place: position.into(),
+            code: code.to_owned(),
+            message: message.to_string(),
+        }
+    }
+
+    fn parse(error: &rhai::ParseError) -> Self {
+        Self::at(error.position(), "script-failed", error.err_type())
+    }
+
+    /// Where it began and what was wrong there.
+    fn from_rhai(error: Box<EvalAltResult>) -> Self {
+        let mut error = *error;
+        let mut position = error.position();
+        while let EvalAltResult::ErrorInFunctionCall(_, _, inner, _) = error {
+            error = *inner;
+            if !error.position().is_none() {
+                position = error.position();
+            }
+        }
+        let _ = error.take_position();
+        match &error {
+            EvalAltResult::ErrorRuntime(thrown, _) => {
+                if let Some(fault) = thrown.read_lock::<Fault>() {
+                    return Self::at(position, &fault.code, &*fault);
+                }
+                let text = if thrown.is_unit() {
+                    "thrown".to_owned()
+                } else {
+                    thrown.to_string()
+                };
+                Self::at(position, "script-failed", text)
+            }
+            EvalAltResult::ErrorTerminated(why, _) => {
+                Self::at(position, "script-limit-exceeded", why)
+            }
+            EvalAltResult::ErrorTooManyOperations(_)
+            | EvalAltResult::ErrorTooManyVariables(_)
+            | EvalAltResult::ErrorStackOverflow(_)
+            | EvalAltResult::ErrorDataTooLarge(..) => {
+                Self::at(position, "script-limit-exceeded", &error)
+            }
+            _ => Self::at(position, "script-failed", &error),
+        }
+    }
+}
