@@ -57,6 +57,9 @@ struct Queue {
     asking: BTreeMap<i64, Request>,
     /// Skipped, or to be asked for another round: next turn.
     next_turn: BTreeMap<i64, Request>,
+    /// Those of the next turn for which there is no room: not to be taken up
+    /// before it.
+    not_now: HashSet<i64>,
     /// Escalations shown and not yet decided, by ref.
     escalated: HashMap<String, Request>,
 }
@@ -130,7 +133,11 @@ impl ModalDriver {
         let mut queue = self.queue();
         if queue.len() < self.max_len {
             queue.next_turn.insert(request.request_id, request);
+            return;
         }
+        queue.not_now.insert(request.request_id);
+        drop(queue);
+        self.bus.publish(&Event::ModalBackpressure(request));
     }
 
     /// The escalation shown on a ref, if it was not decided yet; it is now.
@@ -165,6 +172,7 @@ impl ModalDriver {
         queue.waiting.extend(rest);
         let next = std::mem::take(&mut queue.next_turn);
         queue.waiting.extend(next);
+        queue.not_now.clear();
         result
     }
 
@@ -215,7 +223,10 @@ impl ModalDriver {
         let mut queue = self.queue();
         for request in pending {
             let id = request.request_id;
-            let known = queue.holds(id) || queue.next_turn.contains_key(&id) || asked.contains(&id);
+            let known = queue.holds(id)
+                || queue.next_turn.contains_key(&id)
+                || queue.not_now.contains(&id)
+                || asked.contains(&id);
             if !known && queue.len() < self.max_len {
                 queue.waiting.insert(id, request);
             }

@@ -8,6 +8,7 @@ use cucumber::gherkin::Step;
 use cucumber::{given, then, when};
 use ghyll::bus::Event;
 use ghyll::session::Session;
+use ghyll::status::ArrowStatus;
 use ghyll::store::load::Notice;
 
 use crate::audit;
@@ -78,7 +79,8 @@ fn way(scene: &Scene) -> std::path::PathBuf {
     scene.ghyll(&scene.resolve(path))
 }
 
-/// The producer does not give up: the arrow comes back as soon as its pass is over.
+/// The producer does not give up: until the arrow is complete, it comes back as
+/// soon as its pass is over.
 #[given(expr = "{string} is dispatched again whenever a pass of it closes")]
 fn dispatched_again(scene: &mut Scene, arrow: String) {
     let session = scene.session();
@@ -86,6 +88,7 @@ fn dispatched_again(scene: &mut Scene, arrow: String) {
     session.bus().subscribe(move |event| {
         if let (Event::PassClosed(pass), Some(session)) = (event, journal.session())
             && pass.arrow_id == arrow
+            && session.arrow_view(&arrow).expect("the arrow").status != ArrowStatus::Complete
         {
             session.dispatch(&arrow).expect("another pass");
         }
