@@ -2,4 +2,5 @@
 
 pub mod judge;
 pub mod runtimes;
+pub mod survive;
 pub mod vectors;

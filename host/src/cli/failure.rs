@@ -7,6 +7,7 @@ use ghyll::project::ProjectError;
 use ghyll::session::SessionError;
 use ghyll::status::StatusError;
 use ghyll::store::load::LoadError;
+use ghyll::verify::VerifyError;
 
 /// Refused, or the environment is broken.
 const REFUSED: u8 = 3;
@@ -58,7 +59,8 @@ from_coded!(
     PolicyError,
     ProjectError,
     SessionError,
-    StatusError
+    StatusError,
+    VerifyError
 );
 
 impl From<std::io::Error> for Failure {

@@ -8,6 +8,7 @@ mod arrows;
 mod attest;
 mod card;
 mod component;
+mod demo;
 mod engine;
 mod failure;
 mod init;
@@ -68,12 +69,14 @@ enum Color {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Show everything on a sample project in a temporary directory
+    Demo,
     /// Write the first grid of a project, or attest its beginning
     Init(init::InitArgs),
-    /// Run operator scripts
-    Replay(replay::ReplayArgs),
     /// Hold a session: what is pending is asked, and commands are taken
     Run(run::RunArgs),
+    /// Run operator scripts
+    Replay(replay::ReplayArgs),
     /// Traverse an arrow: decide its machine clauses, ask for the others
     Dispatch {
         /// The arrow's id
@@ -131,9 +134,10 @@ pub fn main() -> ExitCode {
 fn run(cli: Cli, out: &Output) -> Result<u8, Failure> {
     let common = &cli.common;
     match cli.command {
+        Command::Demo => demo::run(out),
         Command::Init(args) => init::run(common, out, &args),
-        Command::Replay(args) => replay::run(common, out, &args),
         Command::Run(args) => run::run(common, out, args),
+        Command::Replay(args) => replay::run(common, out, &args),
         Command::Dispatch { arrow } => attest::dispatch(common, out, &arrow),
         Command::Attest(args) => attest::attest(common, out, &args),
         Command::Arrow { command } => arrows::run(common, out, &command),
@@ -154,15 +158,26 @@ impl Common {
         Ok(Project::find(self.dir.as_deref())?)
     }
 
-    /// A session of its own, for a command that changes something.
+    /// A session for a command that changes something; what its start put
+    /// right is told.
     fn session(&self, out: &Output) -> Result<Session, Failure> {
-        let project = self.project()?;
-        let bus = Arc::new(Bus::default());
-        let clock = Arc::new(SystemClock);
-        let session = Session::open(project, Arc::new(Policy::load()?), clock, bus)?;
+        let session = self.open_session()?;
         for notice in session.notices() {
             out.note(&format!("note: {}", output::clean(&notice.to_string())));
         }
         Ok(session)
+    }
+
+    /// A session.
+    fn open_session(&self) -> Result<Session, Failure> {
+        let project = self.project()?;
+        let bus = Arc::new(Bus::default());
+        let clock = Arc::new(SystemClock);
+        Ok(Session::open(
+            project,
+            Arc::new(Policy::load()?),
+            clock,
+            bus,
+        )?)
     }
 }

@@ -76,18 +76,18 @@ impl Output {
         false
     }
 
-    /// How many columns text is laid out for.
-    pub fn columns(&self) -> usize {
-        let size = if self.capture("") {
-            None
-        } else {
-            rustix::termios::tcgetwinsize(io::stderr()).ok()
-        };
-        let columns = size.map_or(0, |size| usize::from(size.ws_col));
-        if columns == 0 {
-            COLUMNS
-        } else {
-            columns.clamp(*READABLE.start(), *READABLE.end())
+    /// How many columns text for a person is laid out for. Where nobody looks,
+    /// lines are left whole.
+    fn columns(&self) -> usize {
+        if self.capture("") {
+            return COLUMNS;
+        }
+        match rustix::termios::tcgetwinsize(io::stderr()) {
+            Ok(size) if size.ws_col > 0 => {
+                usize::from(size.ws_col).clamp(*READABLE.start(), *READABLE.end())
+            }
+            Ok(_) => COLUMNS,
+            Err(_) => usize::MAX,
         }
     }
 
@@ -134,12 +134,10 @@ impl Output {
 
     /// Tells the person at the terminal something that is not data.
     pub fn note(&self, text: &str) {
-        if !self.capture(&format!(
-            "{text}
-"
-        )) {
-            note(text);
+        if self.capture(&format!("{text}\n")) {
+            return;
         }
+        note(text);
     }
 
     /// Puts a question, the answer to come on the same line.
@@ -174,15 +172,23 @@ impl Output {
     pub fn failure(&self, failure: &Failure) {
         let red = Style::new().bold().fg_color(Some(AnsiColor::Red.into()));
         let mut lines = failure.message.lines();
-        let first = clean(lines.next().unwrap_or_default());
-        self.note(&format!(
-            "{red}error[{}]{red:#}: {first}",
-            clean(&failure.code)
-        ));
+        let label = format!("error[{}]", clean(&failure.code));
+        let first = format!("{label}: {}", clean(lines.next().unwrap_or_default()));
+        let first = wrap(&first, 2, self.columns());
+        match first.strip_prefix(&label) {
+            Some(rest) => self.note(&format!("{red}{label}{red:#}{rest}")),
+            None => self.note(&first),
+        }
         for line in lines {
-            self.note(&format!("  {}", clean(line)));
+            self.note_wrapped(&format!("  {}", clean(line)), 4);
         }
     }
+}
+
+/// As [`Output::line`], from where there is no [`Output`]; for what is told
+/// while something else goes on, which does not end because nobody listens.
+pub fn told(text: &str) {
+    let _ = writeln!(anstream::stdout(), "{text}");
 }
 
 /// As [`Output::note`], from where there is no [`Output`].
@@ -209,7 +215,11 @@ pub fn clean(text: &str) -> String {
 /// not hide what comes after it.
 pub fn wrap(text: &str, indent: usize, columns: usize) -> String {
     let width = |word: &str| word.chars().map(|c| c.width().unwrap_or(0)).sum::<usize>();
-    let indent = if indent + 8 > columns { 2 } else { indent };
+    let indent = if indent.saturating_add(8) > columns {
+        2
+    } else {
+        indent
+    };
     let mut lines = String::new();
     let mut column = 0;
     // Blanks in front are the first line's own indent.

@@ -34,7 +34,7 @@ pub struct ReplOptions {
 }
 
 pub fn run(common: &Common, out: &Output, args: RunArgs) -> Result<u8, Failure> {
-    let session = common.session(out)?;
+    let session = common.open_session()?;
     let options = ReplOptions {
         op_id: args.op_id,
         record: args.record,

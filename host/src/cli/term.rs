@@ -101,7 +101,7 @@ impl<'r, 'a> TermModal<'r, 'a> {
     }
 
     fn verdict(&mut self, hint: &ModalHint) -> Result<VerdictAnswer, Stop> {
-        self.open(hint, card::verdict)?;
+        self.open(hint, false)?;
         let word = loop {
             let typed = self.ask(hint, "Verdict [p/f/i/s]: ", Topic::Verdict)?;
             let word = match self.word(&typed) {
@@ -136,7 +136,7 @@ impl<'r, 'a> TermModal<'r, 'a> {
     }
 
     fn escalation(&mut self, hint: &ModalHint) -> Result<EscalationChoice, Stop> {
-        self.open(hint, card::escalation)?;
+        self.open(hint, true)?;
         loop {
             let typed = self.ask(hint, "Decide, 1 or 2: ", Topic::Choice)?;
             let choice = typed.trim();
@@ -162,8 +162,8 @@ impl<'r, 'a> TermModal<'r, 'a> {
     }
 
     /// Shows the question, or, if it is asked again, why.
-    fn open(&mut self, hint: &ModalHint, show: fn(&super::Output, &ModalHint)) -> Result<(), Stop> {
-        self.repl.asking(hint)?;
+    fn open(&mut self, hint: &ModalHint, escalation: bool) -> Result<(), Stop> {
+        self.repl.asking(hint, escalation)?;
         if self.repl.draft.request != hint.request.request_id {
             self.repl.draft = Draft {
                 request: hint.request.request_id,
@@ -171,7 +171,8 @@ impl<'r, 'a> TermModal<'r, 'a> {
             };
         }
         match &hint.problem {
-            None => show(self.repl.out, hint),
+            None if escalation => card::escalation(self.repl.out, hint),
+            None => card::verdict(self.repl.out, hint),
             Some(problem) => {
                 self.refuse(&problem.code, &problem.message);
                 self.again(&format!(

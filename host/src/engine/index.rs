@@ -245,6 +245,18 @@ impl Tx<'_> {
         Ok(())
     }
 
+    /// Up to `limit` records behind the id `after`, in order of id.
+    ///
+    /// # Errors
+    /// `engine-db-…`.
+    pub fn rows_after(&self, after: &str, limit: u32) -> Result<Vec<Row>, EngineError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM attestations WHERE attestation_id > ?1 \
+             ORDER BY attestation_id LIMIT ?2"
+        );
+        self.all(&sql, params![after, limit], row)
+    }
+
     /// How many records there are.
     ///
     /// # Errors

@@ -16,6 +16,8 @@ use crate::session::{Session, SessionError, Submission, limits};
 
 /// How often draining looks again for new questions.
 const DRAIN_ROUNDS: usize = 8;
+/// What became of an escalation the operator left without an answer.
+const UNRESOLVED: &str = "unresolved";
 
 /// Why draining stopped before everything was asked.
 #[derive(Debug, thiserror::Error)]
@@ -55,10 +57,8 @@ struct Queue {
     waiting: BTreeMap<i64, Request>,
     /// Being asked now: the rest of the snapshot.
     asking: BTreeMap<i64, Request>,
-    /// Skipped, or to be asked for another round: next turn.
-    next_turn: BTreeMap<i64, Request>,
-    /// Those of the next turn for which there is no room: not to be taken up
-    /// before it.
+    /// Skipped, or to be asked for another round: not in this turn. They take
+    /// no room, so that those behind them get their turn.
     not_now: HashSet<i64>,
     /// Escalations shown and not yet decided, by ref.
     escalated: HashMap<String, Request>,
@@ -66,7 +66,7 @@ struct Queue {
 
 impl Queue {
     fn len(&self) -> usize {
-        self.waiting.len() + self.asking.len() + self.next_turn.len()
+        self.waiting.len() + self.asking.len()
     }
 
     fn holds(&self, id: i64) -> bool {
@@ -112,13 +112,10 @@ impl ModalDriver {
         if queue.holds(request.request_id) {
             return;
         }
-        queue.next_turn.remove(&request.request_id);
+        queue.not_now.remove(&request.request_id);
         // One question a ref: a newer request takes the place of an older one.
         queue
             .waiting
-            .retain(|_, other| other.attestation_ref != request.attestation_ref);
-        queue
-            .next_turn
             .retain(|_, other| other.attestation_ref != request.attestation_ref);
         if queue.len() >= self.max_len {
             drop(queue);
@@ -129,15 +126,8 @@ impl ModalDriver {
     }
 
     /// Has a request asked at the next turn, not in this one.
-    pub(crate) fn defer(&self, request: Request) {
-        let mut queue = self.queue();
-        if queue.len() < self.max_len {
-            queue.next_turn.insert(request.request_id, request);
-            return;
-        }
-        queue.not_now.insert(request.request_id);
-        drop(queue);
-        self.bus.publish(&Event::ModalBackpressure(request));
+    pub(crate) fn defer(&self, request: &Request) {
+        self.queue().not_now.insert(request.request_id);
     }
 
     /// The escalation shown on a ref, if it was not decided yet; it is now.
@@ -165,15 +155,23 @@ impl ModalDriver {
         session: &Session,
         prompt: &mut dyn OperatorModalPrompt,
     ) -> Result<(), DrainError> {
-        let mut skipped = HashSet::new();
-        let result = self.drain(session, prompt, &mut skipped);
+        let result = self.drain(session, prompt, &mut HashSet::new());
         let mut queue = self.queue();
         let rest = std::mem::take(&mut queue.asking);
         queue.waiting.extend(rest);
-        let next = std::mem::take(&mut queue.next_turn);
-        queue.waiting.extend(next);
         queue.not_now.clear();
-        result
+        // What was shown and not decided is shown anew next time.
+        let unresolved = std::mem::take(&mut queue.escalated);
+        drop(queue);
+        for request in unresolved.into_values() {
+            let outcome = UNRESOLVED.to_owned();
+            self.bus
+                .publish(&Event::EscalationResolved { request, outcome });
+        }
+        // The turn is over: what was put off is queued again. What cannot be
+        // read now is taken up at the next turn.
+        let requeued = self.refill(session, &HashSet::new(), None);
+        result.and(requeued)
     }
 
     fn drain(
@@ -183,13 +181,22 @@ impl ModalDriver {
         asked: &mut HashSet<i64>,
     ) -> Result<(), DrainError> {
         for _ in 0..DRAIN_ROUNDS {
-            self.refill(session, asked)?;
+            self.refill(session, asked, None)?;
+            let newest = session
+                .pending()?
+                .last()
+                .map_or(0, |request| request.request_id);
             {
                 let mut queue = self.queue();
                 queue.asking = std::mem::take(&mut queue.waiting);
             }
             let mut presented = false;
             loop {
+                if self.queue().asking.is_empty() {
+                    // What had no room belongs to this round: rounds count
+                    // what answers raise, not how little the queue holds.
+                    self.refill(session, asked, Some(newest))?;
+                }
                 let next = self
                     .queue()
                     .asking
@@ -202,14 +209,14 @@ impl ModalDriver {
                 let mut queue = self.queue();
                 queue.asking.remove(&request.request_id);
                 if let Asked::Skipped = outcome {
-                    queue.next_turn.insert(request.request_id, request);
+                    queue.not_now.insert(request.request_id);
                 }
             }
             if !presented {
                 return Ok(());
             }
         }
-        self.refill(session, asked)?;
+        self.refill(session, asked, None)?;
         if self.queue().waiting.is_empty() {
             Ok(())
         } else {
@@ -217,19 +224,30 @@ impl ModalDriver {
         }
     }
 
-    /// Takes up pending requests that found no room when they were made.
-    fn refill(&self, session: &Session, asked: &HashSet<i64>) -> Result<(), DrainError> {
+    /// Takes up pending requests that found no room when they were made: into
+    /// the round that is on, as far as they were there when it began, or to
+    /// wait for the next.
+    fn refill(
+        &self,
+        session: &Session,
+        asked: &HashSet<i64>,
+        this_round: Option<i64>,
+    ) -> Result<(), DrainError> {
+        if self.queue().len() >= self.max_len {
+            return Ok(());
+        }
         let pending = session.pending()?;
         let mut queue = self.queue();
         for request in pending {
             let id = request.request_id;
-            let known = queue.holds(id)
-                || queue.next_turn.contains_key(&id)
-                || queue.not_now.contains(&id)
-                || asked.contains(&id);
-            if !known && queue.len() < self.max_len {
-                queue.waiting.insert(id, request);
+            let known = queue.holds(id) || queue.not_now.contains(&id) || asked.contains(&id);
+            if known || queue.len() >= self.max_len {
+                continue;
             }
+            match this_round {
+                Some(newest) if id <= newest => queue.asking.insert(id, request),
+                _ => queue.waiting.insert(id, request),
+            };
         }
         Ok(())
     }
@@ -321,9 +339,10 @@ impl ModalDriver {
             let rounds = tx.insufficient_basis_rounds(pass, arrow, clause)?;
             let history = tx.rows_of_ref(&request.attestation_ref)?;
             let findings = tx.open_findings(arrow, clause, request.grid_version)?;
-            Ok::<_, SessionError>(Some((rounds, history, findings)))
+            let pending = tx.pending_count()?;
+            Ok::<_, SessionError>(Some((rounds, history, findings, pending)))
         })?;
-        let Some((rounds, history, findings)) = read else {
+        let Some((rounds, history, findings, pending)) = read else {
             return Ok(None);
         };
         let hint = session
@@ -343,10 +362,7 @@ impl ModalDriver {
                 },
             )
             .map_err(SessionError::from)?;
-        let waiting = {
-            let queue = self.queue();
-            queue.asking.len().saturating_sub(1) + queue.waiting.len()
-        };
+        let waiting = usize::try_from(pending.saturating_sub(1)).unwrap_or(usize::MAX);
         let hint = ModalHint {
             hint,
             request: request.clone(),

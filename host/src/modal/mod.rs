@@ -5,6 +5,8 @@
 //! which answers from a queue.
 
 mod driver;
+#[cfg(test)]
+mod driver_tests;
 mod stub;
 
 pub use driver::{DrainError, ModalDriver};
@@ -25,7 +27,7 @@ pub struct ModalHint {
     pub history: Vec<Row>,
     /// Open findings on the clause, oldest first.
     pub findings: Vec<Finding>,
-    /// How many more requests wait behind this one.
+    /// How many more requests are pending, skipped ones included.
     pub waiting: usize,
     /// The largest note, in bytes.
     pub max_residue_bytes: u32,

@@ -8,6 +8,7 @@
 mod attest;
 mod dispatch;
 mod machine;
+mod preview;
 mod recovery;
 mod turn;
 
@@ -15,12 +16,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 pub use attest::Submission;
 pub use dispatch::Dispatched;
-pub use recovery::{Preview, preview};
+pub use preview::{Preview, preview};
 
 use crate::bus::Bus;
 use crate::clock::Clock;
 use crate::engine::{ENGINE_DB, EngineDb, EngineError, Request};
 use crate::grid::{Grid, GridError};
+use crate::losses::{ACCEPTED_LOSSES, AcceptedLosses};
 use crate::modal::{DrainError, ModalDriver, OperatorModalPrompt};
 use crate::policy::{Limits, Policy, PolicyError};
 use crate::project::{Project, ProjectError, SessionLock};
@@ -29,6 +31,9 @@ use crate::store::disk::{CapDisk, Disk};
 use crate::store::load::{self, LoadError, Notice, Sources};
 use crate::store::{AttestationStore, FlatFile, StoreError};
 use crate::verdicts::Effects;
+
+/// More versions of a grid than any project has.
+const GRID_VERSIONS_MAX: u64 = 10_000;
 
 /// Why a session could not do what it was asked to.
 #[derive(Debug, thiserror::Error)]
@@ -151,6 +156,19 @@ pub fn limits(grid: &Grid) -> Limits {
     }
 }
 
+/// The limits records are read by: the widest that any version of the grid
+/// ever set, for a record is not made wrong by a grid that came after it.
+pub fn read_limits(ghyll: &cap_std::fs::Dir) -> Limits {
+    let newest = Grid::active_version(ghyll).unwrap_or(1);
+    let widest = (1..=newest.min(GRID_VERSIONS_MAX))
+        .filter_map(|version| Grid::read_version(ghyll, version).ok())
+        .map(|grid| limits(&grid).max_residue_bytes)
+        .max();
+    Limits {
+        max_residue_bytes: widest.unwrap_or_default(),
+    }
+}
+
 impl Session {
     /// Starts a session: lock, grid, tree, recovery, and what was pending is
     /// queued again.
@@ -187,11 +205,16 @@ impl Session {
         let db = Arc::new(EngineDb::open(&project.path_of(ENGINE_DB))?);
         let limits = limits(&grid);
         let flat = FlatFile::new(Arc::clone(&disk));
+        let losses = AcceptedLosses::read(disk.as_ref()).map_err(|source| SessionError::Io {
+            path: project.path_of(ACCEPTED_LOSSES),
+            source,
+        })?;
         let sources = Sources {
             policy: &policy,
-            limits,
+            limits: read_limits(project.ghyll()),
             disk: disk.as_ref(),
             db: &db,
+            losses: &losses,
         };
         let notices = load::load(sources, &flat)?;
         for notice in &notices {
@@ -318,7 +341,7 @@ impl Session {
 
     /// Publishes what came of a transaction, after it.
     fn publish(&self, effects: Effects) {
-        if let Some(request) = effects.asked_again {
+        if let Some(request) = &effects.asked_again {
             self.driver.defer(request);
         }
         for event in &effects.events {

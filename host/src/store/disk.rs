@@ -7,7 +7,7 @@
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::time::UNIX_EPOCH;
 
-use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt};
+use cap_fs_ext::{DirExt, FollowSymlinks, MetadataExt, OpenOptionsFollowExt};
 use cap_std::fs::{Dir, File, FileType, Metadata, OpenOptions};
 
 /// What a directory entry is.
@@ -32,6 +32,8 @@ pub struct Meta {
     pub bytes: u64,
     /// Time of last change of content, nanoseconds since 1970.
     pub mtime_ns: i64,
+    /// Which file it is, whatever its name: device and inode.
+    pub id: (u64, u64),
 }
 
 /// A directory entry.
@@ -53,7 +55,9 @@ pub trait Disk: Send + Sync {
     fn create_dir(&self, dir: &str) -> io::Result<()>;
     /// Makes the entries of a directory durable.
     fn sync_dir(&self, dir: &str) -> io::Result<()>;
-    /// Opens a file to read and append, making it if needed.
+    /// Opens a file to read and append, making it if it is not there.
+    fn create_append(&self, path: &str) -> io::Result<Box<dyn DiskFile>>;
+    /// Opens a file that is there to read and append.
     fn open_append(&self, path: &str) -> io::Result<Box<dyn DiskFile>>;
     /// Opens a file to read.
     fn open_read(&self, path: &str) -> io::Result<Box<dyn DiskFile>>;
@@ -170,11 +174,13 @@ impl Disk for CapDisk {
         crate::project::sync(&self.dir(dir)?)
     }
 
+    fn create_append(&self, path: &str) -> io::Result<Box<dyn DiskFile>> {
+        let mut options = OpenOptions::new();
+        self.open(path, options.read(true).append(true).create(true))
+    }
+
     fn open_append(&self, path: &str) -> io::Result<Box<dyn DiskFile>> {
-        self.open(
-            path,
-            OpenOptions::new().read(true).append(true).create(true),
-        )
+        self.open(path, OpenOptions::new().read(true).append(true))
     }
 
     fn open_read(&self, path: &str) -> io::Result<Box<dyn DiskFile>> {
@@ -241,6 +247,7 @@ fn meta_of(meta: &Metadata) -> Meta {
         mtime_ns: mtime
             .and_then(|t| i64::try_from(t.as_nanos()).ok())
             .unwrap_or(0),
+        id: (meta.dev(), meta.ino()),
     }
 }
 

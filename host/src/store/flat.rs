@@ -29,7 +29,7 @@ impl FlatFile {
 }
 
 impl FlatFile {
-    /// Appends a line, durably or not at all.
+    /// Appends whole lines, durably or not at all.
     ///
     /// # Errors
     /// Those of the disk.
@@ -42,7 +42,12 @@ impl FlatFile {
                 empty.insert(AppendFile::open(self.disk.as_ref(), FLAT_FILE, bytes)?)
             }
         };
-        file.append(self.disk.as_ref(), line).map(drop)
+        let result = file.append(self.disk.as_ref(), line).map(drop);
+        if result.is_err() && file.is_sound() {
+            // Somebody else changed it: the next line goes behind what is there.
+            *slot = None;
+        }
+        result
     }
 }
 

@@ -4,7 +4,7 @@
 //! surface: judged by the policy, durable in the audit tree, indexed, and
 //! only then, with no lock held, told to observers and to the bus.
 
-mod append;
+pub mod append;
 pub mod disk;
 mod flat;
 pub mod load;
@@ -153,6 +153,8 @@ impl AttestationStore {
         mut rec: Attestation,
     ) -> Result<Arc<Recorded>, StoreError> {
         let mut writer = self.writer();
+        // Before the round is chosen: an answer may wait to be indexed.
+        self.index_backlog(&mut writer)?;
         let newest = self.db.read(|tx| tx.newest_of_ref(attestation_ref))?;
         let round = newest.map_or(0, |row| row.round).saturating_add(1);
         rec.attestation_id = self.policy.attestation_id(attestation_ref, round)?;

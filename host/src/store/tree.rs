@@ -42,15 +42,20 @@ impl AuditTree {
             let file = AppendFile::open(self.disk.as_ref(), &full, expected)?;
             self.open.insert(path.to_owned(), file);
         }
-        match self.open.get_mut(path) {
-            Some(file) => file.append(self.disk.as_ref(), line),
-            None => Err(io::ErrorKind::NotFound.into()),
+        let Some(file) = self.open.get_mut(path) else {
+            return Err(io::ErrorKind::NotFound.into());
+        };
+        let result = file.append(self.disk.as_ref(), line);
+        if result.is_err() && file.is_sound() {
+            // Opened anew the next time: it may be another file by then.
+            self.open.remove(path);
         }
+        result
     }
 }
 
 /// Something in the tree.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub enum Found {
     /// A file where records belong.
     Lines(Meta),
@@ -58,20 +63,21 @@ pub enum Found {
     Symlink,
     /// A file or directory that has no place here.
     Foreign,
+    /// A file or directory that could not be looked at.
+    Unreadable(io::Error),
 }
 
 /// Walks the tree in order of names and tells of everything but the
 /// directories on the way. Paths are below the tree's root.
 ///
 /// # Errors
-/// Those of the disk (with the path below `.ghyll`) and of `each`.
+/// Those of `each`.
 pub fn walk<E>(
     disk: &dyn Disk,
     root: &str,
     each: &mut dyn FnMut(String, Found) -> Result<(), E>,
-    fail: &dyn Fn(&str, io::Error) -> E,
 ) -> Result<(), E> {
-    descend(disk, root, "", 0, each, fail)
+    descend(disk, root, "", 0, each)
 }
 
 /// `v<N>/<context>/stratum-<S>/<role-pair>/<pass-id>.jsonl`
@@ -93,32 +99,33 @@ fn descend<E>(
     below: &str,
     depth: usize,
     each: &mut dyn FnMut(String, Found) -> Result<(), E>,
-    fail: &dyn Fn(&str, io::Error) -> E,
 ) -> Result<(), E> {
-    let join = |a: &str, b: &str| {
-        if a.is_empty() {
-            b.to_owned()
-        } else {
-            format!("{a}/{b}")
-        }
-    };
     let here = join(root, below);
-    let here = here.trim_end_matches('/');
-    for entry in disk.list(here).map_err(|e| fail(here, e))? {
+    let entries = match disk.list(&here) {
+        Ok(entries) => entries,
+        Err(e) => return each(below.to_owned(), Found::Unreadable(e)),
+    };
+    for entry in entries {
         let path = join(below, &entry.name);
         let belongs = belongs(depth, &entry.name);
         match entry.kind {
             Kind::Symlink => each(path, Found::Symlink)?,
-            Kind::Dir if belongs && depth < 4 => descend(disk, root, &path, depth + 1, each, fail)?,
-            Kind::File if belongs && depth == 4 => {
-                let full = join(root, &path);
-                // If it is gone since it was listed there is nothing to tell.
-                if let Some(meta) = disk.meta(&full).map_err(|e| fail(&full, e))? {
-                    each(path, Found::Lines(meta))?;
-                }
-            }
+            Kind::Dir if belongs && depth < 4 => descend(disk, root, &path, depth + 1, each)?,
+            Kind::File if belongs && depth == 4 => match disk.meta(&join(root, &path)) {
+                Ok(Some(meta)) => each(path, Found::Lines(meta))?,
+                // Gone since it was listed: nothing to tell.
+                Ok(None) => {}
+                Err(e) => each(path, Found::Unreadable(e))?,
+            },
             _ => each(path, Found::Foreign)?,
         }
     }
     Ok(())
+}
+
+fn join(a: &str, b: &str) -> String {
+    match (a, b) {
+        ("", path) | (path, "") => path.to_owned(),
+        (a, b) => format!("{a}/{b}"),
+    }
 }

@@ -8,6 +8,8 @@
 mod commands;
 mod news;
 mod record;
+#[cfg(test)]
+mod tests;
 pub mod tty;
 
 use std::sync::MutexGuard;
@@ -141,10 +143,9 @@ impl<'a> Repl<'a> {
         }
         match self.session.pending()?.len() {
             0 => {}
-            n => self.out.note(&format!(
-                "{} pending from before, asked now.",
-                count(n, "request")
-            )),
+            n => self
+                .out
+                .note(&format!("{} pending, asked now.", count(n, "request"))),
         }
         self.offer()
     }
@@ -171,10 +172,10 @@ impl<'a> Repl<'a> {
     }
 
     /// A question is put.
-    pub fn asking(&mut self, hint: &ModalHint) -> Result<(), Failure> {
+    pub fn asking(&mut self, hint: &ModalHint, escalation: bool) -> Result<(), Failure> {
         self.tell_news()?;
         if let Some(recorder) = &mut self.recorder {
-            recorder.asking(&hint.request);
+            recorder.asking(&hint.request, escalation);
         }
         Ok(())
     }

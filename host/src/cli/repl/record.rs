@@ -21,6 +21,9 @@ use crate::cli::Failure;
 /// A question: a ref and its round.
 type Question = (String, u32);
 
+/// What a script throws at an escalation that was left open.
+const LEFT_OPEN: &str = "\"left open\"";
+
 /// A session being written down.
 #[derive(Debug)]
 pub struct Recorder {
@@ -32,6 +35,10 @@ pub struct Recorder {
     op_id: Option<String>,
     /// Asked and not answered when it was first asked.
     deferred: HashSet<Question>,
+    /// Escalations among them. A script has to decide when it is shown one.
+    undecided: HashSet<Question>,
+    /// The statement whose drain is on.
+    draining: Option<usize>,
     /// The question put last.
     asked: Option<Question>,
     /// Whether answers go to their place in the script from here on.
@@ -48,6 +55,8 @@ impl Recorder {
             escalations: Vec::new(),
             op_id: None,
             deferred: HashSet::new(),
+            undecided: HashSet::new(),
+            draining: None,
             asked: None,
             // What is pending from before is asked at no turn of a script.
             in_place: true,
@@ -59,7 +68,11 @@ impl Recorder {
     /// A turn a script has too.
     pub fn turn(&mut self, statement: String) -> Result<(), Failure> {
         self.statements.push(statement);
+        self.draining = Some(self.statements.len() - 1);
         self.in_place = self.asked.is_some();
+        if !self.undecided.is_empty() {
+            self.may_leave();
+        }
         self.write()
     }
 
@@ -72,9 +85,12 @@ impl Recorder {
     }
 
     /// A question is put.
-    pub fn asking(&mut self, request: &Request) {
+    pub fn asking(&mut self, request: &Request, escalation: bool) {
         let question = (request.attestation_ref.clone(), request.round);
         self.in_place |= self.deferred.contains(&question);
+        if escalation {
+            self.undecided.insert(question.clone());
+        }
         self.asked = Some(question);
     }
 
@@ -98,18 +114,36 @@ impl Recorder {
 
     /// All that was pending was asked, but for what is `left`.
     pub fn drained(&mut self, left: &[Request]) -> Result<(), Failure> {
+        if !left.is_empty() {
+            self.may_leave();
+        }
         self.deferred.extend(
             left.iter()
                 .map(|request| (request.attestation_ref.clone(), request.round)),
         );
         self.asked = None;
+        self.draining = None;
         // Until the next turn that a script has too.
         self.in_place = true;
         self.write()
     }
 
+    /// In the statement that is on, an escalation may be left open.
+    fn may_leave(&mut self) {
+        let statement = self
+            .draining
+            .take()
+            .and_then(|at| self.statements.get_mut(at));
+        if let Some(statement) = statement {
+            *statement =
+                format!("try {{ {statement} }} catch (e) {{ if e != {LEFT_OPEN} {{ throw e; }} }}");
+        }
+    }
+
     fn answered(&mut self, row: &Row) {
         let rec = &row.rec;
+        self.undecided
+            .remove(&(row.attestation_ref.clone(), row.round));
         let (inspected, residue) = evidence(row);
         let is_escalation = matches!(rec.verdict.as_str(), "accepted-risk" | "route-upstream");
         let at_question = self
@@ -181,7 +215,7 @@ impl Recorder {
         script.extend(self.verdicts.iter().map(String::as_str));
         script.push_str("    skip()\n}\n\nfn escalation(hint) {\n");
         script.extend(self.escalations.iter().map(String::as_str));
-        script.push_str("    throw \"left open in the session: \" + hint.attestation_ref\n}\n");
+        script.push_str(&format!("    throw {LEFT_OPEN}\n}}\n"));
         script
     }
 

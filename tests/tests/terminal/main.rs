@@ -1,0 +1,9 @@
+//! The real binary under a real pseudo-terminal: what an operator types and
+//! sees, window changes, pastes, Ctrl-C and all.
+
+#![cfg(unix)]
+
+mod leaving;
+mod pane;
+mod seeing;
+mod typing;
