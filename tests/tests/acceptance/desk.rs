@@ -35,7 +35,10 @@ pub fn lines(table: &Table) -> Vec<Line> {
             let note = row.get("note").map(|note| text(note)).unwrap_or_default();
             let submission = |verdict: &str| Submission {
                 verdict: verdict.to_owned(),
-                inspected: row.get("locations").map(|l| locations(l)).unwrap_or_default(),
+                inspected: row
+                    .get("locations")
+                    .map(|l| locations(l))
+                    .unwrap_or_default(),
                 residue: note.clone(),
             };
             let answer = row["answer"].as_str();
@@ -45,10 +48,13 @@ pub fn lines(table: &Table) -> Vec<Line> {
                 "1: accept the risk" => {
                     Act::Answer(StubAnswer::Escalation(EscalationChoice::AcceptedRisk(note)))
                 }
-                "2: route upstream" => {
-                    Act::Answer(StubAnswer::Escalation(EscalationChoice::RouteUpstream(note)))
-                }
-                other => match (other.strip_prefix("hand over to "), other.strip_prefix("/attest ")) {
+                "2: route upstream" => Act::Answer(StubAnswer::Escalation(
+                    EscalationChoice::RouteUpstream(note),
+                )),
+                other => match (
+                    other.strip_prefix("hand over to "),
+                    other.strip_prefix("/attest "),
+                ) {
                     (Some(op_id), _) => Act::HandOver(op_id.to_owned()),
                     (_, Some(verdict)) => Act::Command(submission(verdict)),
                     _ => {
@@ -57,7 +63,10 @@ pub fn lines(table: &Table) -> Vec<Line> {
                     }
                 },
             };
-            Line { clause: row["clause"].clone(), act }
+            Line {
+                clause: row["clause"].clone(),
+                act,
+            }
         })
         .collect()
 }
@@ -65,11 +74,16 @@ pub fn lines(table: &Table) -> Vec<Line> {
 /// The rows of a table by the names of its columns.
 pub fn rows(table: &Table) -> impl Iterator<Item = std::collections::HashMap<String, String>> {
     let (head, rest) = table.rows.split_first().expect("a table with a head");
-    rest.iter().map(|row| head.iter().cloned().zip(row.iter().cloned()).collect())
+    rest.iter()
+        .map(|row| head.iter().cloned().zip(row.iter().cloned()).collect())
 }
 
 fn locations(cell: &str) -> Vec<String> {
-    cell.split(',').map(str::trim).filter(|l| !l.is_empty()).map(text).collect()
+    cell.split(',')
+        .map(str::trim)
+        .filter(|l| !l.is_empty())
+        .map(text)
+        .collect()
 }
 
 /// A cell, where `«5000 x»` stands for five thousand times `x`, `«blank»` for
@@ -80,10 +94,14 @@ pub fn text(cell: &str) -> String {
     while let Some((before, tail)) = rest.split_once('«') {
         let (inside, after) = tail.split_once('»').expect("« has its »");
         text.push_str(before);
-        let point = inside.strip_prefix("U+").map(|hex| u32::from_str_radix(hex, 16));
+        let point = inside
+            .strip_prefix("U+")
+            .map(|hex| u32::from_str_radix(hex, 16));
         match (inside.split_once(' '), point) {
             (Some((times, what)), _) => text.push_str(&what.repeat(times.parse().expect("times"))),
-            (_, Some(point)) => text.push(char::from_u32(point.expect("hex")).expect("a character")),
+            (_, Some(point)) => {
+                text.push(char::from_u32(point.expect("hex")).expect("a character"))
+            }
             _ if inside == "blank" => text.push_str("  "),
             _ => panic!("«{inside}» stands for nothing"),
         }
@@ -102,7 +120,11 @@ pub struct Desk<'a> {
 
 impl<'a> Desk<'a> {
     pub fn new(session: &'a Session, lines: Vec<Line>) -> Self {
-        Self { session, lines: lines.into(), stub: StubModal::default() }
+        Self {
+            session,
+            lines: lines.into(),
+            stub: StubModal::default(),
+        }
     }
 
     /// Rows no question was asked for.
@@ -110,36 +132,48 @@ impl<'a> Desk<'a> {
         self.lines.len()
     }
 
-    fn prepare(&mut self, hint: &ModalHint) {
+    /// Readies the stub for the next question. Says whether a command took the
+    /// question off the screen instead.
+    fn prepare(&mut self, hint: &ModalHint) -> bool {
         while let Some(line) = self.lines.pop_front() {
-            assert_eq!(line.clause, hint.request.clause_id, "the clause asked about");
+            assert_eq!(
+                line.clause, hint.request.clause_id,
+                "the clause asked about"
+            );
             match line.act {
                 Act::Command(submission) => {
                     let op_id = self.session.op_id().expect("an operator");
                     let reference = &hint.hint.attestation_ref;
-                    self.session.attest(reference, &submission, &op_id).expect("a verdict");
-                    let withdrawn = StubAnswer::Verdict(VerdictAnswer::Withdrawn);
-                    self.stub.answers.push_back(withdrawn);
-                    return;
+                    self.session
+                        .attest(reference, &submission, &op_id)
+                        .expect("a verdict");
+                    return true;
                 }
                 Act::HandOver(op_id) => self.session.set_op_id(Some(&op_id)).expect("an op-id"),
                 Act::Answer(answer) => {
                     self.stub.answers.push_back(answer);
-                    return;
+                    return false;
                 }
             }
         }
+        false
     }
 }
 
 impl OperatorModalPrompt for Desk<'_> {
     fn present_verdict(&mut self, hint: &ModalHint) -> Result<VerdictAnswer, ModalError> {
-        self.prepare(hint);
+        if self.prepare(hint) {
+            self.stub.asked.push((hint.clone(), false));
+            return Ok(VerdictAnswer::Withdrawn);
+        }
         self.stub.present_verdict(hint)
     }
 
     fn present_escalation(&mut self, hint: &ModalHint) -> Result<EscalationChoice, ModalError> {
-        self.prepare(hint);
+        if self.prepare(hint) {
+            self.stub.asked.push((hint.clone(), true));
+            return Err(ModalError::Withdrawn);
+        }
         self.stub.present_escalation(hint)
     }
 }

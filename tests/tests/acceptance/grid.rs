@@ -60,12 +60,18 @@ pub fn names(list: &str) -> impl Iterator<Item = String> {
 
 impl GridSketch {
     pub fn arrow(&mut self, id: &str) -> &mut ArrowSketch {
-        self.arrows.iter_mut().find(|arrow| arrow.id == id).expect("an arrow of the scenario")
+        self.arrows
+            .iter_mut()
+            .find(|arrow| arrow.id == id)
+            .expect("an arrow of the scenario")
     }
 
     pub fn clause(&mut self, arrow: &str, id: &str) -> &mut ClauseSketch {
         let clauses = &mut self.arrow(arrow).clauses;
-        clauses.iter_mut().find(|clause| clause.id == id).expect("a clause of the scenario")
+        clauses
+            .iter_mut()
+            .find(|clause| clause.id == id)
+            .expect("a clause of the scenario")
     }
 
     /// The file. Text is quoted as JSON does it, which YAML reads.

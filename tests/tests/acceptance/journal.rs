@@ -98,17 +98,29 @@ impl Journal {
     }
 
     pub fn hear(&self, event: &Event, ghyll: &Path) {
-        let mut heard = Heard { event: event.clone(), line_on_disk: None, arrow_status: None };
+        let mut heard = Heard {
+            event: event.clone(),
+            line_on_disk: None,
+            arrow_status: None,
+        };
         if let Event::AttestationRecorded(recorded) = event {
             let tree = ghyll.join("attestations").join(&recorded.row.path);
             let text = std::fs::read_to_string(tree).unwrap_or_default();
             heard.line_on_disk = text.lines().last().map(str::to_owned);
-            let view = self.session().map(|session| session.arrow_view(&recorded.row.rec.arrow_id));
-            heard.arrow_status =
-                view.and_then(Result::ok).map(|view| view.status.as_str().to_owned());
+            let view = self
+                .session()
+                .map(|session| session.arrow_view(&recorded.row.rec.arrow_id));
+            heard.arrow_status = view
+                .and_then(Result::ok)
+                .map(|view| view.status.as_str().to_owned());
         }
         self.note(Happened::Event(Box::new(heard)));
-        if self.kept().crash_on.take_if(|kind| *kind == event.kind()).is_some() {
+        if self
+            .kept()
+            .crash_on
+            .take_if(|kind| *kind == event.kind())
+            .is_some()
+        {
             panic!("the session dies here");
         }
     }
@@ -142,7 +154,11 @@ struct WatchedFile {
 
 impl WatchedDisk {
     fn watched(&self, path: &str, file: Box<dyn DiskFile>) -> Box<dyn DiskFile> {
-        Box::new(WatchedFile { file, path: path.to_owned(), journal: self.journal.clone() })
+        Box::new(WatchedFile {
+            file,
+            path: path.to_owned(),
+            journal: self.journal.clone(),
+        })
     }
 }
 
@@ -167,6 +183,10 @@ impl Disk for WatchedDisk {
 
     fn open_append(&self, path: &str) -> io::Result<Box<dyn DiskFile>> {
         Ok(self.watched(path, self.disk.open_append(path)?))
+    }
+
+    fn create_append(&self, path: &str) -> io::Result<Box<dyn DiskFile>> {
+        Ok(self.watched(path, self.disk.create_append(path)?))
     }
 
     fn open_read(&self, path: &str) -> io::Result<Box<dyn DiskFile>> {

@@ -21,21 +21,35 @@ fn arrow_status(scene: &mut Scene, arrow: String, status: String) {
 #[then(regex = r#"^the clause (\S+) of "(\S+)" is (fail|unevaluated|pending|pass)$"#)]
 fn clause_status(scene: &mut Scene, clause: String, arrow: String, status: String) {
     let view = scene.session().arrow_view(&arrow).expect("the arrow");
-    let found = view.clauses.iter().find(|view| view.id == clause).expect("the clause");
+    let found = view
+        .clauses
+        .iter()
+        .find(|view| view.id == clause)
+        .expect("the clause");
     assert_eq!(found.status.as_str(), status);
 }
 
 #[then(regex = r#"^the clause (\S+) of "(\S+)" waits for round (\d+)$"#)]
 fn clause_round(scene: &mut Scene, clause: String, arrow: String, round: u32) {
     let view = scene.session().arrow_view(&arrow).expect("the arrow");
-    let found = view.clauses.iter().find(|view| view.id == clause).expect("the clause");
-    assert_eq!(found.pending.as_ref().map(|request| request.round), Some(round));
+    let found = view
+        .clauses
+        .iter()
+        .find(|view| view.id == clause)
+        .expect("the clause");
+    assert_eq!(
+        found.pending.as_ref().map(|request| request.round),
+        Some(round)
+    );
 }
 
 #[then(expr = "still waiting, in this order: {string}")]
 fn waiting(scene: &mut Scene, clauses: String) {
     let pending = scene.session().pending().expect("what is pending");
-    let waiting: Vec<_> = pending.iter().map(|request| request.clause_id.clone()).collect();
+    let waiting: Vec<_> = pending
+        .iter()
+        .map(|request| request.clause_id.clone())
+        .collect();
     assert_eq!(waiting, names(&clauses).collect::<Vec<_>>());
 }
 
@@ -88,27 +102,45 @@ fn record_stands(scene: &mut Scene, id: String, path: String) {
 fn one_file(scene: &mut Scene) {
     let lines = audit::tree(scene);
     assert!(lines.len() > 1, "there is something to share");
-    assert!(lines.iter().all(|line| line.path == lines[0].path), "{lines:?}");
+    assert!(
+        lines.iter().all(|line| line.path == lines[0].path),
+        "{lines:?}"
+    );
 }
 
 #[then(expr = "the truncation of {string} was told")]
 fn truncation(scene: &mut Scene, segments: String) {
-    let mut told = scene.events().into_iter().filter_map(|heard| match heard.event {
-        Event::AttestationPathTruncated { substituted, .. } => Some(substituted.join(", ")),
-        _ => None,
-    });
+    let mut told = scene
+        .events()
+        .into_iter()
+        .filter_map(|heard| match heard.event {
+            Event::AttestationPathTruncated { substituted, .. } => Some(substituted.join(", ")),
+            _ => None,
+        });
     assert_eq!((told.next(), told.next()), (Some(segments), None));
 }
 
 #[then(expr = "a finding tells of {string}")]
 fn finding_tells(scene: &mut Scene, words: String) {
-    let findings = scene.session().db().read(|tx| tx.findings()).expect("findings");
-    assert!(findings.iter().any(|finding| finding.detail.contains(&words)), "{findings:?}");
+    let findings = scene
+        .session()
+        .db()
+        .read(|tx| tx.findings())
+        .expect("findings");
+    assert!(
+        findings
+            .iter()
+            .any(|finding| finding.detail.contains(&words)),
+        "{findings:?}"
+    );
 }
 
 #[then(regex = r"^(\d+) questions wait$")]
 fn waiting_count(scene: &mut Scene, count: usize) {
-    assert_eq!(scene.session().pending().expect("what is pending").len(), count);
+    assert_eq!(
+        scene.session().pending().expect("what is pending").len(),
+        count
+    );
 }
 
 #[then("nothing was made beside the grid")]
@@ -129,7 +161,11 @@ fn nobody(scene: &mut Scene) {
 
 #[then(expr = "the index names the operator of {string}:")]
 fn index_names(scene: &mut Scene, id: String, step: &Step) {
-    let row = scene.session().db().read(|tx| tx.row(&id)).expect("the index");
+    let row = scene
+        .session()
+        .db()
+        .read(|tx| tx.row(&id))
+        .expect("the index");
     let wanted = crate::desk::text(&step.table.as_ref().expect("a name").rows[1][0]);
     assert_eq!(row.expect("the record").rec.op_id, wanted);
 }
@@ -151,10 +187,15 @@ fn records_are(scene: &mut Scene, step: &Step) {
         })
         .collect();
     // Where no session of ours opened the pass, it is the first record's.
-    let pass = lines.first().map_or(String::new(), |line| line.json["pass_id"].to_string());
-    let resolve = |cell: &String| scene.resolve(&cell.replace("«its pass»", pass.trim_matches('"')));
-    let wanted: Vec<Vec<String>> =
-        table.rows[1..].iter().map(|row| row.iter().map(resolve).collect()).collect();
+    let pass = lines
+        .first()
+        .map_or(String::new(), |line| line.json["pass_id"].to_string());
+    let resolve =
+        |cell: &String| scene.resolve(&cell.replace("«its pass»", pass.trim_matches('"')));
+    let wanted: Vec<Vec<String>> = table.rows[1..]
+        .iter()
+        .map(|row| row.iter().map(resolve).collect())
+        .collect();
     assert_eq!(found, wanted);
 }
 
@@ -162,7 +203,11 @@ fn records_are(scene: &mut Scene, step: &Step) {
 fn record_count(scene: &mut Scene, count: usize) {
     assert_eq!(audit::tree(scene).len(), count);
     assert_eq!(audit::flat(scene).len(), count);
-    let known = scene.session().db().read(|tx| tx.row_count()).expect("the index");
+    let known = scene
+        .session()
+        .db()
+        .read(|tx| tx.row_count())
+        .expect("the index");
     assert_eq!(known, count as u64);
 }
 
@@ -176,7 +221,10 @@ fn grown(scene: &mut Scene) {
     let now = audit::files(scene);
     assert_ne!(now, scene.before);
     for (path, before) in &scene.before {
-        let (_, after) = now.iter().find(|(p, _)| p == path).expect("no file goes away");
+        let (_, after) = now
+            .iter()
+            .find(|(p, _)| p == path)
+            .expect("no file goes away");
         assert!(after.starts_with(before), "{path} was rewritten");
     }
 }
@@ -204,11 +252,19 @@ fn told_times(scene: &mut Scene, kind: String, times: String) {
         more => more.trim_end_matches(" times").parse().expect("a number"),
     };
     let kinds = kinds(scene);
-    assert_eq!(kinds.iter().filter(|k| **k == kind).count(), times, "{kinds:?}");
+    assert_eq!(
+        kinds.iter().filter(|k| **k == kind).count(),
+        times,
+        "{kinds:?}"
+    );
 }
 
 fn kinds(scene: &Scene) -> Vec<&'static str> {
-    scene.events().iter().map(|heard| heard.event.kind()).collect()
+    scene
+        .events()
+        .iter()
+        .map(|heard| heard.event.kind())
+        .collect()
 }
 
 #[then("each verdict was on disk, and its arrow still as before, when it was acknowledged:")]
@@ -218,7 +274,11 @@ fn acknowledged(scene: &mut Scene, step: &Step) {
     for heard in scene.events() {
         if let Event::AttestationRecorded(recorded) = &heard.event {
             let on_disk = heard.line_on_disk.as_deref();
-            assert_eq!(on_disk, Some(recorded.line.trim_end()), "its bytes are in its file");
+            assert_eq!(
+                on_disk,
+                Some(recorded.line.trim_end()),
+                "its bytes are in its file"
+            );
             let status = heard.arrow_status.expect("a status");
             found.push([recorded.row.rec.attestation_id.clone(), status]);
         }
@@ -229,18 +289,19 @@ fn acknowledged(scene: &mut Scene, step: &Step) {
 
 #[then("it was written, made durable with the way to it, and only then acknowledged")]
 fn durable_first(scene: &mut Scene) {
-    let file = scene.resolve(
-        "attestations/v1/checkout/stratum-behaviour/analyst__architect/«pass».jsonl",
-    );
+    let file =
+        scene.resolve("attestations/v1/checkout/stratum-behaviour/analyst__architect/«pass».jsonl");
     let all = scene.journal.all();
     let at = |wanted: &dyn Fn(&Happened) -> bool| {
-        all.iter().position(wanted).unwrap_or_else(|| panic!("it did not happen: {all:#?}"))
+        all.iter()
+            .position(wanted)
+            .unwrap_or_else(|| panic!("it did not happen: {all:#?}"))
     };
     let written = at(&|h| matches!(h, Happened::Written(path) if *path == file));
     let synced = at(&|h| matches!(h, Happened::Durable(path) if *path == file));
-    let told = at(&|h| {
-        matches!(h, Happened::Event(heard) if heard.event.kind() == "attestation-recorded")
-    });
+    let told = at(
+        &|h| matches!(h, Happened::Event(heard) if heard.event.kind() == "attestation-recorded"),
+    );
     assert!(written < synced && synced < told);
     for (i, _) in file.match_indices('/') {
         let dir = format!("{}/", &file[..i]);
@@ -251,15 +312,31 @@ fn durable_first(scene: &mut Scene) {
 
 #[then(expr = "the producer was told of {string}, with the locations {string}")]
 fn producer_told(scene: &mut Scene, id: String, locations: String) {
-    let told = scene.events().into_iter().find_map(|heard| match heard.event {
-        Event::ClauseFailVerdict(recorded) if recorded.row.rec.attestation_id == id => {
-            Some(recorded.row.rec.unit_payload_json.clone())
-        }
-        _ => None,
-    });
+    let told = scene
+        .events()
+        .into_iter()
+        .find_map(|heard| match heard.event {
+            Event::ClauseFailVerdict(recorded) if recorded.row.rec.attestation_id == id => {
+                Some(recorded.row.rec.unit_payload_json.clone())
+            }
+            _ => None,
+        });
     let payload: Value = serde_json::from_str(&told.expect("clause-fail-verdict")).unwrap();
     let wanted: Vec<Value> = locations.split(", ").map(Value::from).collect();
     assert_eq!(payload["inspected"], Value::Array(wanted));
+}
+
+#[then("the escalations ended, in this order:")]
+fn escalations_ended(scene: &mut Scene, step: &Step) {
+    let ended: Vec<_> = scene
+        .events()
+        .into_iter()
+        .filter_map(|heard| match heard.event {
+            Event::EscalationResolved { outcome, .. } => Some(vec![outcome]),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(ended, step.table.as_ref().expect("outcomes").rows);
 }
 
 #[then("the questions were:")]
@@ -278,18 +355,25 @@ fn questions(scene: &mut Scene, step: &Step) {
                 "deeper" => hint.request.deeper.to_string(),
                 "waiting" => hint.waiting.to_string(),
                 "kind" => if *escalation { "escalation" } else { "verdict" }.to_owned(),
-                "because" => hint.problem.as_ref().map_or(String::new(), |p| p.code.clone()),
-                "attempt" => {
-                    (hint.problem.as_ref().map_or(0, |p| p.attempts) + 1).to_string()
-                }
+                "because" => hint
+                    .problem
+                    .as_ref()
+                    .map_or(String::new(), |p| p.code.clone()),
+                "attempt" => (hint.problem.as_ref().map_or(0, |p| p.attempts) + 1).to_string(),
                 "context" => hint.request.context.clone(),
                 "stratum" => hint.request.stratum.clone(),
                 "roles" => {
                     let request = &hint.request;
-                    let roles =
-                        [&request.source_role, &request.adversary_role, &request.target_role];
-                    let named: Vec<_> =
-                        roles.into_iter().filter(|r| !r.is_empty()).cloned().collect();
+                    let roles = [
+                        &request.source_role,
+                        &request.adversary_role,
+                        &request.target_role,
+                    ];
+                    let named: Vec<_> = roles
+                        .into_iter()
+                        .filter(|r| !r.is_empty())
+                        .cloned()
+                        .collect();
                     named.join(" > ")
                 }
                 "grid" => hint.request.grid_version.to_string(),
@@ -317,18 +401,29 @@ fn passes_are(scene: &mut Scene, step: &Step) {
         .passes()
         .iter()
         .map(|id| {
-            let pass = session.db().read(|tx| tx.pass(id)).expect("passes").expect("the pass");
+            let pass = session
+                .db()
+                .read(|tx| tx.pass(id))
+                .expect("passes")
+                .expect("the pass");
             vec![pass.arrow_id, pass.status.as_str().to_owned(), pass.reason]
         })
         .collect();
-    assert_eq!(found, step.table.as_ref().expect("passes").rows[1..].to_vec());
+    assert_eq!(
+        found,
+        step.table.as_ref().expect("passes").rows[1..].to_vec()
+    );
 }
 
 #[then("the findings are:")]
 fn findings_are(scene: &mut Scene, step: &Step) {
     let table = step.table.as_ref().expect("findings");
     let columns = &table.rows[0];
-    let findings = scene.session().db().read(|tx| tx.findings()).expect("findings");
+    let findings = scene
+        .session()
+        .db()
+        .read(|tx| tx.findings())
+        .expect("findings");
     let found: Vec<Vec<String>> = findings
         .iter()
         .map(|finding| {

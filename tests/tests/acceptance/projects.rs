@@ -10,7 +10,10 @@ use crate::scene::Scene;
 #[given(expr = "a project with the arrow {string} over the clauses {string}")]
 #[given(expr = "another arrow {string} over the clauses {string}")]
 fn an_arrow(scene: &mut Scene, arrow: String, clauses: String) {
-    scene.grid.arrows.push(ArrowSketch::new(&text(&arrow), &clauses));
+    scene
+        .grid
+        .arrows
+        .push(ArrowSketch::new(&text(&arrow), &clauses));
 }
 
 #[given(expr = "the arrow {string} leads from {string} to {string} in {string}, stratum {string}")]
@@ -41,7 +44,12 @@ fn adversary(scene: &mut Scene, role: String, arrow: String) {
 
 #[given(regex = r"^the clause (\S+) of (\S+) is decided by this command, within (\d+) s:$")]
 fn machine(scene: &mut Scene, clause: String, arrow: String, seconds: u32, step: &Step) {
-    let line = step.docstring.as_ref().expect("a command").trim().to_owned();
+    let line = step
+        .docstring
+        .as_ref()
+        .expect("a command")
+        .trim()
+        .to_owned();
     let argv = ["sh".to_owned(), "-c".to_owned(), line];
     scene.grid.clause(&arrow, &clause).run = Some((argv.to_vec(), seconds));
 }
@@ -66,7 +74,11 @@ fn many_arrows(scene: &mut Scene, count: u32, clause: String) {
 fn many_clauses(scene: &mut Scene, arrow: String, count: u32) {
     let mut sketch = ArrowSketch::new(&arrow, "");
     sketch.clauses = (1..=count)
-        .map(|n| ClauseSketch { id: format!("C{n}"), concept: format!("claim {n}"), run: None })
+        .map(|n| ClauseSketch {
+            id: format!("C{n}"),
+            concept: format!("claim {n}"),
+            run: None,
+        })
         .collect();
     scene.grid.arrows.push(sketch);
 }

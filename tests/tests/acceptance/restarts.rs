@@ -102,7 +102,9 @@ fn next_arrow(scene: &mut Scene) {
     let journal = scene.journal.clone();
     session.bus().subscribe(move |event| {
         if let (Event::AttestationRecorded(recorded), Some(session)) = (event, journal.session()) {
-            let number: u32 = recorded.row.rec.arrow_id[1..].parse().expect("A and a number");
+            let number: u32 = recorded.row.rec.arrow_id[1..]
+                .parse()
+                .expect("A and a number");
             let next = format!("A{}", number + 1);
             if session.grid().arrow(&next).is_some() {
                 session.dispatch(&next).expect("the next arrow");
@@ -122,7 +124,9 @@ fn at_the_same_time(scene: &mut Scene, step: &Step) {
             let (session, barrier) = (&session, &barrier);
             threads.spawn(move || {
                 barrier.wait();
-                session.attest(&row["ref"], &submission(row), &row["by"]).expect("a verdict");
+                session
+                    .attest(&row["ref"], &submission(row), &row["by"])
+                    .expect("a verdict");
             });
         }
     });
@@ -132,14 +136,18 @@ fn at_the_same_time(scene: &mut Scene, step: &Step) {
 /// has followed from the first.
 #[given(expr = "{string} submits this while the first verdict is being acknowledged:")]
 fn overtaking(scene: &mut Scene, op_id: String, step: &Step) {
-    let row = rows(step.table.as_ref().expect("a verdict")).next().expect("a row");
+    let row = rows(step.table.as_ref().expect("a verdict"))
+        .next()
+        .expect("a row");
     let journal = scene.journal.clone();
     let late = std::sync::Mutex::new(Some((row["ref"].clone(), submission(&row))));
     scene.session().bus().subscribe(move |event| {
         if let (Event::AttestationRecorded(_), Some(session)) = (event, journal.session()) {
             let taken = late.lock().expect("one at a time").take();
             if let Some((reference, submission)) = taken {
-                session.attest(&reference, &submission, &op_id).expect("the second verdict");
+                session
+                    .attest(&reference, &submission, &op_id)
+                    .expect("the second verdict");
             }
         }
     });
@@ -154,7 +162,10 @@ fn rounds(scene: &mut Scene, reference: String, count: u32, by: String) {
             id == reference || id.starts_with(&format!("{reference}.r"))
         })
         .collect();
-    let ids: Vec<_> = found.iter().map(|line| line.json["attestation_id"].clone()).collect();
+    let ids: Vec<_> = found
+        .iter()
+        .map(|line| line.json["attestation_id"].clone())
+        .collect();
     let wanted: Vec<_> = (1..=count)
         .map(|round| match round {
             1 => reference.clone(),
@@ -167,24 +178,52 @@ fn rounds(scene: &mut Scene, reference: String, count: u32, by: String) {
         list.sort();
         list
     };
-    let operators = found.iter().map(|line| line.json["op_id"].as_str().unwrap().to_owned());
-    assert_eq!(names(operators.collect()), names(crate::grid::names(&by).collect()));
+    let operators = found
+        .iter()
+        .map(|line| line.json["op_id"].as_str().unwrap().to_owned());
+    assert_eq!(
+        names(operators.collect()),
+        names(crate::grid::names(&by).collect())
+    );
 }
 
 /// Verdicts take effect in the order they were recorded, whoever was quicker.
 #[then(expr = "what stands on {string} is what its newest round says")]
 fn authoritative(scene: &mut Scene, reference: String) {
     let mut rounds = audit::tree(scene);
-    rounds.retain(|line| line.json["attestation_id"].as_str().unwrap().starts_with(&reference));
+    rounds.retain(|line| {
+        line.json["attestation_id"]
+            .as_str()
+            .unwrap()
+            .starts_with(&reference)
+    });
     let newest = rounds.last().expect("a record").json.clone();
     let status = newest["verdict"].as_str().unwrap();
     let clause = newest["clause_id"].as_str().unwrap();
-    let view = scene.session().arrow_view(newest["arrow_id"].as_str().unwrap()).unwrap();
-    let found = view.clauses.iter().find(|c| c.id == clause).expect("the clause");
+    let view = scene
+        .session()
+        .arrow_view(newest["arrow_id"].as_str().unwrap())
+        .unwrap();
+    let found = view
+        .clauses
+        .iter()
+        .find(|c| c.id == clause)
+        .expect("the clause");
     assert_eq!(found.status.as_str(), status);
-    let open = rounds.iter().rev().take_while(|line| line.json["verdict"] == "fail").count();
-    let findings = scene.session().db().read(|tx| tx.open_finding_count()).expect("findings");
-    assert_eq!(findings, open as u64, "findings follow the verdicts in their order");
+    let open = rounds
+        .iter()
+        .rev()
+        .take_while(|line| line.json["verdict"] == "fail")
+        .count();
+    let findings = scene
+        .session()
+        .db()
+        .read(|tx| tx.open_finding_count())
+        .expect("findings");
+    assert_eq!(
+        findings, open as u64,
+        "findings follow the verdicts in their order"
+    );
 }
 
 #[when(regex = r"^the record (\S+) is recorded again, word for word$")]
@@ -204,14 +243,20 @@ fn again_otherwise(scene: &mut Scene, id: String, field: String, value: String) 
 
 fn rerecord(scene: &mut Scene, id: &str, change: impl FnOnce(&mut ghyll::policy::Attestation)) {
     let session = scene.session();
-    let row = session.db().read(|tx| tx.row(id)).expect("the index").expect("the record");
+    let row = session
+        .db()
+        .read(|tx| tx.row(id))
+        .expect("the index")
+        .expect("the record");
     let mut rec = row.rec;
     change(&mut rec);
     let recorded = session.store().record(rec);
     scene.tried(recorded.map_err(|e| (e.code().to_owned(), e.to_string())));
 }
 
-#[when(expr = "the arrow {string} is redrawn from {string} to {string} in {string}, stratum {string}")]
+#[when(
+    expr = "the arrow {string} is redrawn from {string} to {string} in {string}, stratum {string}"
+)]
 fn redrawn(
     scene: &mut Scene,
     arrow: String,
@@ -239,7 +284,12 @@ fn half_a_line(scene: &mut Scene) {
 fn partial_noted(scene: &mut Scene) {
     let session = scene.session();
     let partial = |notice: &&Notice| matches!(notice, Notice::PartialTail { .. });
-    assert_eq!(session.notices().iter().filter(partial).count(), 1, "{:?}", session.notices());
+    assert_eq!(
+        session.notices().iter().filter(partial).count(),
+        1,
+        "{:?}",
+        session.notices()
+    );
 }
 
 #[then("the refusal names the process that has the project")]

@@ -39,13 +39,17 @@ pub struct Scene {
     pub said: Option<(i32, String, String)>,
     /// Bytes of the tree as they were when a scenario asked for them.
     pub before: Vec<(String, Vec<u8>)>,
-    /// Whether the scenario broke the trail on purpose.
-    pub broken: bool,
+    /// Whether a session died with a question on the screen.
+    pub died: bool,
 }
 
 impl fmt::Debug for Scene {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kinds: Vec<_> = self.events().iter().map(|heard| heard.event.kind()).collect();
+        let kinds: Vec<_> = self
+            .events()
+            .iter()
+            .map(|heard| heard.event.kind())
+            .collect();
         f.debug_struct("Scene")
             .field("refusal", &self.refusal)
             .field("said", &self.said)
@@ -67,7 +71,7 @@ impl Scene {
             asked: Vec::new(),
             said: None,
             before: Vec::new(),
-            broken: false,
+            died: false,
         }
     }
 
@@ -99,12 +103,21 @@ impl Scene {
         }
         let project = Project::open(&self.root())?;
         let disk = CapDisk::new(project.ghyll()).expect("a disk");
-        let disk = WatchedDisk { disk, journal: self.journal.clone() };
+        let disk = WatchedDisk {
+            disk,
+            journal: self.journal.clone(),
+        };
         let bus = Arc::new(Bus::default());
         listen(&bus, &self.journal, self.ghyll(""));
         let policy = Arc::new(Policy::load()?);
         let clock = Arc::new(SystemClock);
-        let session = Arc::new(Session::open_on(project, policy, clock, bus, Arc::new(disk))?);
+        let session = Arc::new(Session::open_on(
+            project,
+            policy,
+            clock,
+            bus,
+            Arc::new(disk),
+        )?);
         self.journal.watch(&session);
         if let Some(op_id) = self.op_id.take() {
             session.set_op_id(Some(&op_id))?;
@@ -169,6 +182,7 @@ impl Scene {
         let session = self.session();
         let died = catch_unwind(AssertUnwindSafe(|| deadly(&session)));
         assert!(died.is_err(), "the session died");
+        self.died = true;
         drop(session);
         self.end();
     }

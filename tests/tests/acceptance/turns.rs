@@ -1,8 +1,8 @@
 //! When: dispatches, turns, and verdicts given without being asked.
 
 use cucumber::gherkin::Step;
-use cucumber::when;
 use cucumber::given;
+use cucumber::when;
 use ghyll::modal::{StubAnswer, VerdictAnswer};
 use ghyll::session::Submission;
 
@@ -52,8 +52,13 @@ fn gives_name(scene: &mut Scene, step: &Step) {
 
 #[when(expr = "this operator attests {string}:")]
 fn named_attests(scene: &mut Scene, reference: String, step: &Step) {
-    let submission = Submission { verdict: "pass".to_owned(), ..Submission::default() };
-    let recorded = scene.session().attest(&reference, &submission, &text(&named(step)));
+    let submission = Submission {
+        verdict: "pass".to_owned(),
+        ..Submission::default()
+    };
+    let recorded = scene
+        .session()
+        .attest(&reference, &submission, &text(&named(step)));
     scene.tried(recorded.map_err(coded));
 }
 
@@ -64,7 +69,10 @@ fn named(step: &Step) -> String {
 
 #[when(regex = r"^the operator passes the clauses C(\d+) to C(\d+)$")]
 fn passes_many(scene: &mut Scene, from: u32, to: u32) {
-    let pass = Submission { verdict: "pass".to_owned(), ..Submission::default() };
+    let pass = Submission {
+        verdict: "pass".to_owned(),
+        ..Submission::default()
+    };
     let line = |n| Line {
         clause: format!("C{n}"),
         act: Act::Answer(StubAnswer::Verdict(VerdictAnswer::Submit(pass.clone()))),
@@ -83,7 +91,9 @@ fn attests(scene: &mut Scene, op_id: String, step: &Step) {
     for row in rows(step.table.as_ref().expect("verdicts")) {
         let submission = submission(&row);
         let reference = scene.resolve(&row["ref"]);
-        let recorded = scene.session().attest(&reference, &submission, &text(&op_id));
+        let recorded = scene
+            .session()
+            .attest(&reference, &submission, &text(&op_id));
         if scene.tried(recorded.map_err(coded)).is_none() {
             return;
         }
@@ -96,7 +106,11 @@ pub fn submission(row: &std::collections::HashMap<String, String>) -> Submission
     let locations = cell("locations");
     Submission {
         verdict: row["verdict"].clone(),
-        inspected: locations.split(", ").map(text).filter(|l| !l.is_empty()).collect(),
+        inspected: locations
+            .split(", ")
+            .map(text)
+            .filter(|l| !l.is_empty())
+            .collect(),
         residue: text(&cell("note")),
     }
 }
