@@ -215,6 +215,9 @@ Feature: Too many rounds without a basis end in an escalation
       | clause | kind       |
       | C1     | escalation |
     And the arrow "A-checkout" is complete
+    And the escalations ended, in this order:
+      | unresolved    |
+      | accepted-risk |
 
     Examples:
       | answer | locations |
@@ -282,3 +285,13 @@ Feature: Too many rounds without a basis end in an escalation
       | answer             | verdict        | status      |
       | 1: accept the risk | accepted-risk  | complete    |
       | 2: route upstream  | route-upstream | unevaluated |
+
+  Scenario: A pass by command, while the escalation is on the screen, ends it
+    Given the clause C1 of "A-checkout" went three rounds without a basis
+    When the operator answers:
+      | clause | answer       |
+      | C1     | /attest pass |
+    Then the escalations ended, in this order:
+      | pass |
+    And the arrow "A-checkout" is complete
+    And nothing waits any more

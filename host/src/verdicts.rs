@@ -16,12 +16,33 @@ pub struct Effects {
     pub asked_again: Option<Request>,
 }
 
-/// Lets the verdict of `recorded` take effect; nothing if it already has.
+/// Lets the verdict of `recorded` take effect, after those recorded on its ref
+/// before it whose turn has not come yet: of two given close together the later
+/// one has the last word, whoever gets here first. Nothing if it already has.
 /// `rounds_max` is the grid's `insufficient-basis-rounds-max`.
 ///
 /// # Errors
 /// Those of the database.
 pub fn act(
+    tx: &Tx<'_>,
+    recorded: &Arc<Recorded>,
+    rounds_max: u32,
+    now: &str,
+) -> Result<Effects, EngineError> {
+    let mut effects = Effects::default();
+    for row in tx.unacted_before(&recorded.row.attestation_ref, recorded.row.round)? {
+        let line = String::new();
+        // What it would have asked again, the later one has answered.
+        let earlier = act_on(tx, &Arc::new(Recorded { row, line }), rounds_max, now)?;
+        effects.events.extend(earlier.events);
+    }
+    let own = act_on(tx, recorded, rounds_max, now)?;
+    effects.events.extend(own.events);
+    effects.asked_again = own.asked_again;
+    Ok(effects)
+}
+
+fn act_on(
     tx: &Tx<'_>,
     recorded: &Arc<Recorded>,
     rounds_max: u32,

@@ -167,6 +167,22 @@ impl Tx<'_> {
         Ok(timed.into_iter().map(|(_, row)| row).collect())
     }
 
+    /// Those of one ref before a round, in order.
+    ///
+    /// # Errors
+    /// `engine-db-…`.
+    pub fn unacted_before(
+        &self,
+        attestation_ref: &str,
+        round: u32,
+    ) -> Result<Vec<Row>, EngineError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM attestations WHERE attestation_ref = ?1 AND round < ?2 \
+             AND attestation_id IN (SELECT attestation_id FROM unacted) ORDER BY round"
+        );
+        self.all(&sql, params![attestation_ref, round], row)
+    }
+
     /// Notes that a record's verdict took effect. Says whether it is news.
     ///
     /// # Errors

@@ -132,7 +132,9 @@ impl<'a> Desk<'a> {
         self.lines.len()
     }
 
-    fn prepare(&mut self, hint: &ModalHint) {
+    /// Readies the stub for the next question. Says whether a command took the
+    /// question off the screen instead.
+    fn prepare(&mut self, hint: &ModalHint) -> bool {
         while let Some(line) = self.lines.pop_front() {
             assert_eq!(
                 line.clause, hint.request.clause_id,
@@ -145,28 +147,33 @@ impl<'a> Desk<'a> {
                     self.session
                         .attest(reference, &submission, &op_id)
                         .expect("a verdict");
-                    let withdrawn = StubAnswer::Verdict(VerdictAnswer::Withdrawn);
-                    self.stub.answers.push_back(withdrawn);
-                    return;
+                    return true;
                 }
                 Act::HandOver(op_id) => self.session.set_op_id(Some(&op_id)).expect("an op-id"),
                 Act::Answer(answer) => {
                     self.stub.answers.push_back(answer);
-                    return;
+                    return false;
                 }
             }
         }
+        false
     }
 }
 
 impl OperatorModalPrompt for Desk<'_> {
     fn present_verdict(&mut self, hint: &ModalHint) -> Result<VerdictAnswer, ModalError> {
-        self.prepare(hint);
+        if self.prepare(hint) {
+            self.stub.asked.push((hint.clone(), false));
+            return Ok(VerdictAnswer::Withdrawn);
+        }
         self.stub.present_verdict(hint)
     }
 
     fn present_escalation(&mut self, hint: &ModalHint) -> Result<EscalationChoice, ModalError> {
-        self.prepare(hint);
+        if self.prepare(hint) {
+            self.stub.asked.push((hint.clone(), true));
+            return Err(ModalError::Withdrawn);
+        }
         self.stub.present_escalation(hint)
     }
 }

@@ -48,8 +48,8 @@ struct Kept {
     happened: Vec<Happened>,
     fault: Option<(Fault, String)>,
     session: Weak<Session>,
-    /// The session dies when the next verdict is acknowledged.
-    crashing: bool,
+    /// The session dies when an event of this kind is published.
+    crash_on: Option<&'static str>,
 }
 
 /// The list, shared by everything that writes to it.
@@ -79,13 +79,13 @@ impl Journal {
         self.kept().fault = Some((fault, file.to_owned()));
     }
 
-    /// Has the session die as soon as a verdict is durable.
-    pub fn crash(&self) {
-        self.kept().crashing = true;
+    /// Has the session die when an event of this kind is published.
+    pub fn crash_on(&self, kind: &'static str) {
+        self.kept().crash_on = Some(kind);
     }
 
     pub fn is_crashing(&self) -> bool {
-        self.kept().crashing
+        self.kept().crash_on.is_some()
     }
 
     /// The session whose events are heard.
@@ -115,7 +115,12 @@ impl Journal {
                 .map(|view| view.status.as_str().to_owned());
         }
         self.note(Happened::Event(Box::new(heard)));
-        if event.kind() == "attestation-recorded" && std::mem::take(&mut self.kept().crashing) {
+        if self
+            .kept()
+            .crash_on
+            .take_if(|kind| *kind == event.kind())
+            .is_some()
+        {
             panic!("the session dies here");
         }
     }
@@ -176,12 +181,12 @@ impl Disk for WatchedDisk {
         Ok(())
     }
 
-    fn create_append(&self, path: &str) -> io::Result<Box<dyn DiskFile>> {
-        Ok(self.watched(path, self.disk.create_append(path)?))
-    }
-
     fn open_append(&self, path: &str) -> io::Result<Box<dyn DiskFile>> {
         Ok(self.watched(path, self.disk.open_append(path)?))
+    }
+
+    fn create_append(&self, path: &str) -> io::Result<Box<dyn DiskFile>> {
+        Ok(self.watched(path, self.disk.create_append(path)?))
     }
 
     fn open_read(&self, path: &str) -> io::Result<Box<dyn DiskFile>> {

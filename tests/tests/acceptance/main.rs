@@ -13,6 +13,7 @@ mod desk;
 mod grid;
 mod journal;
 mod outcomes;
+mod program;
 mod projects;
 mod restarts;
 mod scene;
@@ -20,7 +21,7 @@ mod turns;
 
 use std::cell::Cell;
 use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::rc::Rc;
 
@@ -32,10 +33,12 @@ use futures::FutureExt as _;
 use scene::Scene;
 
 fn main() -> ExitCode {
-    let features = Path::new(env!("CARGO_MANIFEST_DIR")).join("../features");
+    // Paths are the workspace's, wherever cargo runs us.
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let features = root.join("features");
     let terminal = || writer::Basic::raw(std::io::stdout(), Coloring::Auto, 0).summarized();
     let run = async {
-        match std::env::var_os("GHYLL_JUNIT").map(PathBuf::from) {
+        match std::env::var_os("GHYLL_JUNIT").map(|dir| root.join(dir)) {
             None => run(&features, terminal().normalized()).await,
             Some(dir) => {
                 fs::create_dir_all(&dir).expect("the directory for the report");

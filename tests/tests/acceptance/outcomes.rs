@@ -94,7 +94,80 @@ fn record_says(scene: &mut Scene, id: String, step: &Step) {
 #[then(expr = "the record {string} stands in {string}")]
 fn record_stands(scene: &mut Scene, id: String, path: String) {
     let line = audit::record(scene, &scene.resolve(&id));
+    let path = path.replace("«its pass»", line.json["pass_id"].as_str().expect("a pass"));
     assert_eq!(line.path, scene.resolve(&path));
+}
+
+#[then("the records share one file")]
+fn one_file(scene: &mut Scene) {
+    let lines = audit::tree(scene);
+    assert!(lines.len() > 1, "there is something to share");
+    assert!(
+        lines.iter().all(|line| line.path == lines[0].path),
+        "{lines:?}"
+    );
+}
+
+#[then(expr = "the truncation of {string} was told")]
+fn truncation(scene: &mut Scene, segments: String) {
+    let mut told = scene
+        .events()
+        .into_iter()
+        .filter_map(|heard| match heard.event {
+            Event::AttestationPathTruncated { substituted, .. } => Some(substituted.join(", ")),
+            _ => None,
+        });
+    assert_eq!((told.next(), told.next()), (Some(segments), None));
+}
+
+#[then(expr = "a finding tells of {string}")]
+fn finding_tells(scene: &mut Scene, words: String) {
+    let findings = scene
+        .session()
+        .db()
+        .read(|tx| tx.findings())
+        .expect("findings");
+    assert!(
+        findings
+            .iter()
+            .any(|finding| finding.detail.contains(&words)),
+        "{findings:?}"
+    );
+}
+
+#[then(regex = r"^(\d+) questions wait$")]
+fn waiting_count(scene: &mut Scene, count: usize) {
+    assert_eq!(
+        scene.session().pending().expect("what is pending").len(),
+        count
+    );
+}
+
+#[then("nothing was made beside the grid")]
+fn nothing_made(scene: &mut Scene) {
+    let mut names: Vec<_> = std::fs::read_dir(scene.ghyll(""))
+        .expect("the project")
+        .map(|entry| entry.expect("an entry").file_name().into_string().unwrap())
+        .filter(|name| name != "lock")
+        .collect();
+    names.sort();
+    assert_eq!(names, ["grid.current", "grid.v1.yaml"]);
+}
+
+#[then("nobody has sat down")]
+fn nobody(scene: &mut Scene) {
+    assert_eq!(scene.session().op_id(), None);
+}
+
+#[then(expr = "the index names the operator of {string}:")]
+fn index_names(scene: &mut Scene, id: String, step: &Step) {
+    let row = scene
+        .session()
+        .db()
+        .read(|tx| tx.row(&id))
+        .expect("the index");
+    let wanted = crate::desk::text(&step.table.as_ref().expect("a name").rows[1][0]);
+    assert_eq!(row.expect("the record").rec.op_id, wanted);
 }
 
 #[then("the records are, oldest first:")]
@@ -113,9 +186,15 @@ fn records_are(scene: &mut Scene, step: &Step) {
             columns.iter().map(cell).collect()
         })
         .collect();
+    // Where no session of ours opened the pass, it is the first record's.
+    let pass = lines
+        .first()
+        .map_or(String::new(), |line| line.json["pass_id"].to_string());
+    let resolve =
+        |cell: &String| scene.resolve(&cell.replace("«its pass»", pass.trim_matches('"')));
     let wanted: Vec<Vec<String>> = table.rows[1..]
         .iter()
-        .map(|row| row.iter().map(|cell| scene.resolve(cell)).collect())
+        .map(|row| row.iter().map(resolve).collect())
         .collect();
     assert_eq!(found, wanted);
 }
@@ -245,6 +324,19 @@ fn producer_told(scene: &mut Scene, id: String, locations: String) {
     let payload: Value = serde_json::from_str(&told.expect("clause-fail-verdict")).unwrap();
     let wanted: Vec<Value> = locations.split(", ").map(Value::from).collect();
     assert_eq!(payload["inspected"], Value::Array(wanted));
+}
+
+#[then("the escalations ended, in this order:")]
+fn escalations_ended(scene: &mut Scene, step: &Step) {
+    let ended: Vec<_> = scene
+        .events()
+        .into_iter()
+        .filter_map(|heard| match heard.event {
+            Event::EscalationResolved { outcome, .. } => Some(vec![outcome]),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(ended, step.table.as_ref().expect("outcomes").rows);
 }
 
 #[then("the questions were:")]

@@ -1,10 +1,10 @@
 //! Given: projects, grids, and who sits at the desk.
 
 use cucumber::gherkin::Step;
-use cucumber::given;
+use cucumber::{given, when};
 
 use crate::desk::text;
-use crate::grid::{ArrowSketch, ClauseSketch, names};
+use crate::grid::{ArrowSketch, ClauseSketch};
 use crate::scene::Scene;
 
 #[given(expr = "a project with the arrow {string} over the clauses {string}")]
@@ -55,6 +55,7 @@ fn machine(scene: &mut Scene, clause: String, arrow: String, seconds: u32, step:
 }
 
 #[given(regex = r#"^the grid says "([\w-]+): (.*)"$"#)]
+#[when(regex = r#"^the next grid says "([\w-]+): (.*)"$"#)]
 fn setting(scene: &mut Scene, key: String, value: String) {
     scene.grid.settings.push((key, value));
 }
@@ -69,7 +70,7 @@ fn many_arrows(scene: &mut Scene, count: u32, clause: String) {
     }
 }
 
-#[given(regex = r#"^a project with the arrow "(\S+)" over (\d+) clauses$"#)]
+#[given(regex = r#"^the project has the arrow "(\S+)" over (\d+) clauses$"#)]
 fn many_clauses(scene: &mut Scene, arrow: String, count: u32) {
     let mut sketch = ArrowSketch::new(&arrow, "");
     sketch.clauses = (1..=count)
@@ -84,30 +85,6 @@ fn many_clauses(scene: &mut Scene, arrow: String, count: u32) {
 
 #[given(expr = "{string} is at the desk")]
 fn at_the_desk(scene: &mut Scene, op_id: String) {
-    scene
-        .session()
-        .set_op_id(Some(&text(&op_id)))
-        .expect("an op-id");
-}
-
-#[given("nobody is at the desk")]
-fn nobody(scene: &mut Scene) {
-    scene.session().set_op_id(None).expect("no op-id");
-}
-
-#[given(expr = "the next grid has the arrow {string} over the clauses {string}")]
-fn next_grid(scene: &mut Scene, arrow: String, clauses: String) {
-    let old = scene.grid.arrow(&arrow).clone();
-    *scene.grid.arrow(&arrow) = ArrowSketch {
-        clauses: names(&clauses).map(|id| named(&id)).collect(),
-        ..old
-    };
-}
-
-fn named(id: &str) -> ClauseSketch {
-    ClauseSketch {
-        id: id.to_owned(),
-        concept: format!("what {id} claims now"),
-        run: None,
-    }
+    assert!(scene.running().is_none(), "before the session starts");
+    scene.op_id = Some(text(&op_id));
 }

@@ -8,6 +8,8 @@ use cucumber::gherkin::Step;
 use cucumber::{given, then, when};
 use ghyll::bus::Event;
 use ghyll::session::Session;
+use ghyll::status::ArrowStatus;
+use ghyll::store::load::Notice;
 
 use crate::audit;
 use crate::desk::{lines, rows};
@@ -22,8 +24,16 @@ fn dies(scene: &mut Scene) {
 /// The verdict is on disk and acknowledged; nothing after that happens.
 #[when(expr = "the session dies right after this verdict is durable:")]
 fn dies_acknowledging(scene: &mut Scene, step: &Step) {
-    scene.journal.crash();
+    scene.journal.crash_on("attestation-recorded");
     scene.turn(lines(step.table.as_ref().expect("an answer")));
+}
+
+#[when(expr = "the arrow {string} is dispatched, and the session dies when its pass is open")]
+fn dies_dispatching(scene: &mut Scene, arrow: String) {
+    scene.journal.crash_on("pass-opened");
+    scene.crashing(|session| {
+        let _ = session.dispatch(&arrow);
+    });
 }
 
 #[when("a new session starts")]
@@ -69,7 +79,8 @@ fn way(scene: &Scene) -> std::path::PathBuf {
     scene.ghyll(&scene.resolve(path))
 }
 
-/// The producer does not give up: the arrow comes back as soon as its pass is over.
+/// The producer does not give up: until the arrow is complete, it comes back as
+/// soon as its pass is over.
 #[given(expr = "{string} is dispatched again whenever a pass of it closes")]
 fn dispatched_again(scene: &mut Scene, arrow: String) {
     let session = scene.session();
@@ -77,6 +88,7 @@ fn dispatched_again(scene: &mut Scene, arrow: String) {
     session.bus().subscribe(move |event| {
         if let (Event::PassClosed(pass), Some(session)) = (event, journal.session())
             && pass.arrow_id == arrow
+            && session.arrow_view(&arrow).expect("the arrow").status != ArrowStatus::Complete
         {
             session.dispatch(&arrow).expect("another pass");
         }
@@ -175,38 +187,43 @@ fn rounds(scene: &mut Scene, reference: String, count: u32, by: String) {
     );
 }
 
-#[then(expr = "the authoritative verdict on {string} is that of its newest round")]
+/// Verdicts take effect in the order they were recorded, whoever was quicker.
+#[then(expr = "what stands on {string} is what its newest round says")]
 fn authoritative(scene: &mut Scene, reference: String) {
-    let newest = audit::tree(scene)
-        .into_iter()
-        .rfind(|line| {
-            line.json["attestation_id"]
-                .as_str()
-                .unwrap()
-                .starts_with(&reference)
-        })
-        .expect("a record");
-    let status = match newest.json["verdict"].as_str().unwrap() {
-        "pass" => "pass",
-        "fail" => "fail",
-        other => panic!("{other} decides nothing"),
-    };
-    let clause = newest.json["clause_id"].as_str().unwrap();
-    let arrow = newest.json["arrow_id"].as_str().unwrap();
-    let view = scene.session().arrow_view(arrow).expect("the arrow");
+    let mut rounds = audit::tree(scene);
+    rounds.retain(|line| {
+        line.json["attestation_id"]
+            .as_str()
+            .unwrap()
+            .starts_with(&reference)
+    });
+    let newest = rounds.last().expect("a record").json.clone();
+    let status = newest["verdict"].as_str().unwrap();
+    let clause = newest["clause_id"].as_str().unwrap();
+    let view = scene
+        .session()
+        .arrow_view(newest["arrow_id"].as_str().unwrap())
+        .unwrap();
     let found = view
         .clauses
         .iter()
         .find(|c| c.id == clause)
         .expect("the clause");
     assert_eq!(found.status.as_str(), status);
-    let open = u64::from(status == "fail");
+    let open = rounds
+        .iter()
+        .rev()
+        .take_while(|line| line.json["verdict"] == "fail")
+        .count();
     let findings = scene
         .session()
         .db()
         .read(|tx| tx.open_finding_count())
         .expect("findings");
-    assert_eq!(findings, open, "findings follow the authoritative verdict");
+    assert_eq!(
+        findings, open as u64,
+        "findings follow the verdicts in their order"
+    );
 }
 
 #[when(regex = r"^the record (\S+) is recorded again, word for word$")]
@@ -235,4 +252,48 @@ fn rerecord(scene: &mut Scene, id: &str, change: impl FnOnce(&mut ghyll::policy:
     change(&mut rec);
     let recorded = session.store().record(rec);
     scene.tried(recorded.map_err(|e| (e.code().to_owned(), e.to_string())));
+}
+
+#[when(
+    expr = "the arrow {string} is redrawn from {string} to {string} in {string}, stratum {string}"
+)]
+fn redrawn(
+    scene: &mut Scene,
+    arrow: String,
+    source: String,
+    target: String,
+    context: String,
+    stratum: String,
+) {
+    let arrow = scene.grid.arrow(&arrow);
+    (arrow.source, arrow.target) = (source, target);
+    (arrow.context, arrow.stratum) = (context, stratum);
+    arrow.adversary.clear();
+}
+
+#[when("half a line is found at the end of the pass's file")]
+fn half_a_line(scene: &mut Scene) {
+    let (path, _) = audit::files(scene).pop().expect("a file");
+    let path = scene.ghyll("attestations").join(path);
+    let mut bytes = fs::read(&path).expect("the file");
+    bytes.extend_from_slice(br#"{"attestation_id":"att-A-check"#);
+    fs::write(&path, bytes).expect("the file");
+}
+
+#[then("the session notes a partial last line")]
+fn partial_noted(scene: &mut Scene) {
+    let session = scene.session();
+    let partial = |notice: &&Notice| matches!(notice, Notice::PartialTail { .. });
+    assert_eq!(
+        session.notices().iter().filter(partial).count(),
+        1,
+        "{:?}",
+        session.notices()
+    );
+}
+
+#[then("the refusal names the process that has the project")]
+fn names_process(scene: &mut Scene) {
+    let (_, words) = scene.refusal.as_ref().expect("a refusal");
+    assert!(words.contains(&std::process::id().to_string()), "{words}");
 }

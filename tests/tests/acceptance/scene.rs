@@ -25,6 +25,8 @@ use crate::journal::{Heard, Journal, WatchedDisk, listen};
 pub struct Scene {
     dir: TempDir,
     pub grid: GridSketch,
+    /// Who sits down when the first session starts.
+    pub op_id: Option<String>,
     /// The newest grid on disk.
     pub version: u64,
     session: Option<Arc<Session>>,
@@ -37,8 +39,8 @@ pub struct Scene {
     pub said: Option<(i32, String, String)>,
     /// Bytes of the tree as they were when a scenario asked for them.
     pub before: Vec<(String, Vec<u8>)>,
-    /// Whether the scenario broke the trail on purpose.
-    pub broken: bool,
+    /// Whether a session died with a question on the screen.
+    pub died: bool,
 }
 
 impl fmt::Debug for Scene {
@@ -61,6 +63,7 @@ impl Scene {
         Self {
             dir: tempfile::tempdir().expect("a directory"),
             grid: GridSketch::default(),
+            op_id: None,
             version: 0,
             session: None,
             journal: Journal::default(),
@@ -68,7 +71,7 @@ impl Scene {
             asked: Vec::new(),
             said: None,
             before: Vec::new(),
-            broken: false,
+            died: false,
         }
     }
 
@@ -116,6 +119,9 @@ impl Scene {
             Arc::new(disk),
         )?);
         self.journal.watch(&session);
+        if let Some(op_id) = self.op_id.take() {
+            session.set_op_id(Some(&op_id))?;
+        }
         self.session = Some(session);
         Ok(())
     }
@@ -156,20 +162,29 @@ impl Scene {
 
     /// One turn: what is pending is asked, and answered from `lines`.
     pub fn turn(&mut self, lines: Vec<Line>) {
-        let session = self.session();
-        let mut desk = Desk::new(&session, lines);
         if self.journal.is_crashing() {
-            // What is on disk then is what a crash leaves; the rest is thrown away.
-            let crashed = catch_unwind(AssertUnwindSafe(|| session.drain_pending(&mut desk)));
-            assert!(crashed.is_err(), "the session died");
-            drop(session);
-            self.end();
+            self.crashing(|session| {
+                let _ = session.drain_pending(&mut Desk::new(session, lines));
+            });
             return;
         }
+        let session = self.session();
+        let mut desk = Desk::new(&session, lines);
         let drained = session.drain_pending(&mut desk);
         assert_eq!(desk.unused(), 0, "every answer was asked for");
         self.asked = desk.stub.asked;
         self.tried(drained.map_err(|e| (e.code().to_owned(), e.to_string())));
+    }
+
+    /// Does what kills the session. What is on disk then is what a crash
+    /// leaves; the rest of it is thrown away.
+    pub fn crashing(&mut self, deadly: impl FnOnce(&Session)) {
+        let session = self.session();
+        let died = catch_unwind(AssertUnwindSafe(|| deadly(&session)));
+        assert!(died.is_err(), "the session died");
+        self.died = true;
+        drop(session);
+        self.end();
     }
 
     pub fn events(&self) -> Vec<Heard> {

@@ -3,10 +3,11 @@
 use cucumber::gherkin::Step;
 use cucumber::given;
 use cucumber::when;
+use ghyll::modal::{StubAnswer, VerdictAnswer};
 use ghyll::session::Submission;
 
 use crate::audit;
-use crate::desk::{lines, rows, text};
+use crate::desk::{Act, Line, lines, rows, text};
 use crate::journal::Fault;
 use crate::scene::{Scene, coded};
 
@@ -41,6 +42,47 @@ fn answers_as(scene: &mut Scene, op_id: String, step: &Step) {
 fn sits_down(scene: &mut Scene, op_id: String) {
     let seated = scene.session().set_op_id(Some(&text(&op_id)));
     scene.tried(seated.map_err(coded));
+}
+
+#[when("the operator gives this name:")]
+fn gives_name(scene: &mut Scene, step: &Step) {
+    let op_id = named(step);
+    sits_down(scene, op_id);
+}
+
+#[when(expr = "this operator attests {string}:")]
+fn named_attests(scene: &mut Scene, reference: String, step: &Step) {
+    let submission = Submission {
+        verdict: "pass".to_owned(),
+        ..Submission::default()
+    };
+    let recorded = scene
+        .session()
+        .attest(&reference, &submission, &text(&named(step)));
+    scene.tried(recorded.map_err(coded));
+}
+
+/// The one name in a table.
+fn named(step: &Step) -> String {
+    step.table.as_ref().expect("a name").rows[1][0].clone()
+}
+
+#[when(regex = r"^the operator passes the clauses C(\d+) to C(\d+)$")]
+fn passes_many(scene: &mut Scene, from: u32, to: u32) {
+    let pass = Submission {
+        verdict: "pass".to_owned(),
+        ..Submission::default()
+    };
+    let line = |n| Line {
+        clause: format!("C{n}"),
+        act: Act::Answer(StubAnswer::Verdict(VerdictAnswer::Submit(pass.clone()))),
+    };
+    scene.turn((from..=to).map(line).collect());
+}
+
+#[when(expr = "the file {string} appears in the project")]
+fn file_appears(scene: &mut Scene, name: String) {
+    std::fs::write(scene.root().join(name), "").expect("the file");
 }
 
 #[given(expr = "{string} attested:")]
@@ -111,14 +153,16 @@ fn disk_heals(scene: &mut Scene) {
     scene.journal.heal();
 }
 
-/// Rounds on the clause that waits first, by command.
+/// Rounds on the first of the clauses that wait, by command.
 #[given(regex = r"^(\d+) more rounds go without a basis$")]
 #[when(regex = r"^(\d+) more rounds go without a basis$")]
 fn rounds(scene: &mut Scene, count: u32) {
     let session = scene.session();
     for round in 1..=count {
         let pending = session.pending().expect("what is pending");
-        let request = pending.first().expect("something waits");
+        // A new round waits behind what was asked before it.
+        let first = pending.iter().min_by(|a, b| a.clause_id.cmp(&b.clause_id));
+        let request = first.expect("something waits");
         let submission = Submission {
             verdict: "insufficient-basis".to_owned(),
             inspected: Vec::new(),
