@@ -54,6 +54,11 @@ pub enum EngineCommand {
         op_id: Option<String>,
     },
     /// Print where every file of the tree stands, to be kept elsewhere
+    ///
+    /// Commit or sign it outside of .ghyll: with it, `verify-attestations
+    /// --checkpoint FILE` proves that nothing older was removed or changed,
+    /// even if everything in .ghyll was rewritten. `root` is the SHA-256 of the
+    /// value of `files` as compact JSON, as printed.
     Checkpoint,
 }
 
