@@ -14,8 +14,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo:rerun-if-changed={}", component.display());
     println!("cargo:rerun-if-changed=src/policy/config.rs");
 
-    let bytes = fs::read(&component)
-        .map_err(|e| format!("{}: {e}; `cargo xtask component` builds it", component.display()))?;
+    let bytes = fs::read(&component).map_err(|e| {
+        format!(
+            "{}: {e}; `cargo xtask component` builds it",
+            component.display()
+        )
+    })?;
     let mut config = config::engine_config();
     config.target(&env::var("TARGET")?)?;
     let engine = wasmtime::Engine::new(&config)?;

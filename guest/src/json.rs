@@ -8,7 +8,7 @@
 use alloc::string::String;
 
 /// The short escape of `byte`, if JSON has one.
-fn short_escape(byte: u8) -> Option<&'static str> {
+const fn short_escape(byte: u8) -> Option<&'static str> {
     Some(match byte {
         b'"' => "\\\"",
         b'\\' => "\\\\",
@@ -21,27 +21,37 @@ fn short_escape(byte: u8) -> Option<&'static str> {
     })
 }
 
+/// How many bytes escaping adds to each byte. A table, as every byte of every
+/// line is looked up in it.
+static ESCAPE_ADDS: [u8; 256] = {
+    let mut adds = [0; 256];
+    let mut byte = 0u8;
+    while byte < 0x20 {
+        adds[byte as usize] = if short_escape(byte).is_some() { 1 } else { 5 };
+        byte += 1;
+    }
+    adds[b'"' as usize] = 1;
+    adds[b'\\' as usize] = 1;
+    adds
+};
+
+/// How many bytes escaping adds to `byte`.
+fn escape_adds(byte: u8) -> usize {
+    ESCAPE_ADDS
+        .get(usize::from(byte))
+        .map_or(0, |adds| usize::from(*adds))
+}
+
 /// How many bytes [`push_string`] writes.
 pub(crate) fn string_len(text: &str) -> usize {
-    let escapes: usize = text
-        .bytes()
-        .map(|byte| match short_escape(byte) {
-            Some(_) => 1,
-            None if byte < 0x20 => 5,
-            None => 0,
-        })
-        .sum();
-    text.len() + escapes + 2
+    text.len() + 2 + text.bytes().map(escape_adds).sum::<usize>()
 }
 
 /// Appends `text` as a JSON string, quotes included.
 pub(crate) fn push_string(out: &mut String, text: &str) {
     out.push('"');
     let mut plain = text;
-    while let Some(at) = plain
-        .bytes()
-        .position(|byte| byte < 0x20 || byte == b'"' || byte == b'\\')
-    {
+    while let Some(at) = plain.bytes().position(|byte| escape_adds(byte) > 0) {
         // What is escaped is one ASCII byte, so both cuts are at characters.
         let (before, rest) = plain.split_at(at);
         let (escaped, after) = rest.split_at(1);
@@ -63,11 +73,16 @@ pub(crate) fn push_string(out: &mut String, text: &str) {
 /// Appends `byte` as two lower-case hex digits.
 pub(crate) fn push_hex(out: &mut String, byte: u8) {
     for digit in [byte >> 4, byte & 0x0f] {
-        out.push(char::from_digit(u32::from(digit), 16).unwrap_or('0'));
+        out.push(char::from(if digit < 10 {
+            b'0' + digit
+        } else {
+            b'a' - 10 + digit
+        }));
     }
 }
 
-/// Appends `"key":"value",` pairs to an object under construction.
+/// Appends `"key":`, and a comma before all but the first, to an object under
+/// construction. `key` needs no escaping.
 pub(crate) fn push_key(out: &mut String, key: &str) {
     if !out.ends_with('{') {
         out.push(',');

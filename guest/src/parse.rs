@@ -14,29 +14,75 @@ use crate::error::quote;
 use crate::records::{Attestation, Leniency, clip};
 use crate::timestamp;
 
-/// The keys of a line. The order is only that of the bits in [`Parsed::seen`].
-const KEYS: [&str; 20] = [
-    "attestation_id",
-    "kind",
-    "arrow_id",
-    "clause_id",
-    "op_id",
-    "attested_by_role",
-    "source_role",
-    "target_role",
-    "adversary_role",
-    "verdict",
-    "reason",
-    "timestamp",
-    "grid_version",
-    "pass_id",
-    "context",
-    "stratum",
-    "unit",
-    "unit_payload_json",
-    "hint_json",
-    "chain",
-];
+/// A key of a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Key {
+    AttestationId,
+    Kind,
+    ArrowId,
+    ClauseId,
+    OpId,
+    AttestedByRole,
+    SourceRole,
+    TargetRole,
+    AdversaryRole,
+    Verdict,
+    Reason,
+    Timestamp,
+    GridVersion,
+    PassId,
+    Context,
+    Stratum,
+    Unit,
+    UnitPayloadJson,
+    HintJson,
+    Chain,
+}
+
+impl Key {
+    fn parse(text: &str) -> Option<Self> {
+        Some(match text {
+            "attestation_id" => Self::AttestationId,
+            "kind" => Self::Kind,
+            "arrow_id" => Self::ArrowId,
+            "clause_id" => Self::ClauseId,
+            "op_id" => Self::OpId,
+            "attested_by_role" => Self::AttestedByRole,
+            "source_role" => Self::SourceRole,
+            "target_role" => Self::TargetRole,
+            "adversary_role" => Self::AdversaryRole,
+            "verdict" => Self::Verdict,
+            "reason" => Self::Reason,
+            "timestamp" => Self::Timestamp,
+            "grid_version" => Self::GridVersion,
+            "pass_id" => Self::PassId,
+            "context" => Self::Context,
+            "stratum" => Self::Stratum,
+            "unit" => Self::Unit,
+            "unit_payload_json" => Self::UnitPayloadJson,
+            "hint_json" => Self::HintJson,
+            "chain" => Self::Chain,
+            _ => return None,
+        })
+    }
+}
+
+/// A set of keys.
+#[derive(Debug, Clone, Copy, Default)]
+struct Keys(u32);
+
+impl Keys {
+    fn has(self, key: Key) -> bool {
+        self.0 & (1 << key as u32) != 0
+    }
+
+    /// Adds a key; whether it was new.
+    fn add(&mut self, key: Key) -> bool {
+        let new = !self.has(key);
+        self.0 |= 1 << key as u32;
+        new
+    }
+}
 
 /// A line that is a record.
 #[derive(Debug, Default)]
@@ -48,8 +94,8 @@ pub(crate) struct Parsed {
     pub(crate) number: Option<String>,
     /// The chain the line carries, whatever it says.
     pub(crate) chain: Option<String>,
-    /// Which of [`KEYS`] the line has.
-    seen: u32,
+    /// Which keys the line has.
+    seen: Keys,
 }
 
 impl Parsed {
@@ -68,10 +114,10 @@ impl Parsed {
             .and_then(|parsed| reader.end().map(|()| parsed))
             .map_err(|cause| clip(cause.to_string()))?;
         for (key, text) in [
-            ("unit_payload_json", &mut parsed.rec.unit_payload_json),
-            ("hint_json", &mut parsed.rec.hint_json),
+            (Key::UnitPayloadJson, &mut parsed.rec.unit_payload_json),
+            (Key::HintJson, &mut parsed.rec.hint_json),
         ] {
-            if !has(parsed.seen, key) {
+            if !parsed.seen.has(key) {
                 *text = "{}".into();
             }
         }
@@ -86,7 +132,7 @@ impl Parsed {
     /// What this line is forgiven for its age.
     pub(crate) fn leniency(&self, pass_less_at_home: bool) -> Leniency {
         Leniency {
-            unit_absent: !has(self.seen, "unit"),
+            unit_absent: !self.seen.has(Key::Unit),
             pass_less: pass_less_at_home && self.is_pass_less(),
         }
     }
@@ -96,40 +142,31 @@ impl Parsed {
         self.chain.is_none() && self.rec.pass_id.is_empty()
     }
 
-    fn text(&mut self, key: &str) -> Option<&mut String> {
+    /// Where a key's text goes; `None` for the two that are not just text.
+    fn text(&mut self, key: Key) -> Option<&mut String> {
         let rec = &mut self.rec;
         Some(match key {
-            "attestation_id" => &mut rec.attestation_id,
-            "kind" => &mut rec.kind,
-            "arrow_id" => &mut rec.arrow_id,
-            "clause_id" => &mut rec.clause_id,
-            "op_id" => &mut rec.op_id,
-            "attested_by_role" => &mut rec.attested_by_role,
-            "source_role" => &mut rec.source_role,
-            "target_role" => &mut rec.target_role,
-            "adversary_role" => &mut rec.adversary_role,
-            "verdict" => &mut rec.verdict,
-            "reason" => &mut rec.reason,
-            "pass_id" => &mut rec.pass_id,
-            "context" => &mut rec.context,
-            "stratum" => &mut rec.stratum,
-            "unit" => &mut rec.unit,
-            "unit_payload_json" => &mut rec.unit_payload_json,
-            "hint_json" => &mut rec.hint_json,
-            "chain" => self.chain.get_or_insert_default(),
-            _ => return None,
+            Key::AttestationId => &mut rec.attestation_id,
+            Key::Kind => &mut rec.kind,
+            Key::ArrowId => &mut rec.arrow_id,
+            Key::ClauseId => &mut rec.clause_id,
+            Key::OpId => &mut rec.op_id,
+            Key::AttestedByRole => &mut rec.attested_by_role,
+            Key::SourceRole => &mut rec.source_role,
+            Key::TargetRole => &mut rec.target_role,
+            Key::AdversaryRole => &mut rec.adversary_role,
+            Key::Verdict => &mut rec.verdict,
+            Key::Reason => &mut rec.reason,
+            Key::PassId => &mut rec.pass_id,
+            Key::Context => &mut rec.context,
+            Key::Stratum => &mut rec.stratum,
+            Key::Unit => &mut rec.unit,
+            Key::UnitPayloadJson => &mut rec.unit_payload_json,
+            Key::HintJson => &mut rec.hint_json,
+            Key::Chain => self.chain.get_or_insert_default(),
+            Key::Timestamp | Key::GridVersion => return None,
         })
     }
-}
-
-fn bit(key: &str) -> u32 {
-    KEYS.iter()
-        .position(|known| *known == key)
-        .map_or(0, |at| 1 << at)
-}
-
-fn has(seen: u32, key: &str) -> bool {
-    seen & bit(key) != 0
 }
 
 struct LineVisitor;
@@ -143,17 +180,15 @@ impl<'de> Visitor<'de> for LineVisitor {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Parsed, A::Error> {
         let mut parsed = Parsed::default();
-        while let Some(key) = map.next_key_seed(Key)? {
-            if has(parsed.seen, key) {
-                return Err(A::Error::custom(format_args!("key `{key}` twice")));
+        while let Some(key) = map.next_key_seed(KeyReader)? {
+            if !parsed.seen.add(key) {
+                return Err(A::Error::custom(format_args!("key {key:?} twice")));
             }
-            parsed.seen |= bit(key);
             match key {
-                "timestamp" => {
-                    let stamp = map.next_value_seed(Timestamp)?;
-                    (parsed.rec.timestamp, parsed.number) = stamp;
+                Key::Timestamp => {
+                    (parsed.rec.timestamp, parsed.number) = map.next_value_seed(Timestamp)?;
                 }
-                "grid_version" => parsed.rec.grid_version = map.next_value()?,
+                Key::GridVersion => parsed.rec.grid_version = map.next_value()?,
                 key => {
                     let value = map.next_value()?;
                     if let Some(text) = parsed.text(key) {
@@ -166,28 +201,26 @@ impl<'de> Visitor<'de> for LineVisitor {
     }
 }
 
-/// A key as one of [`KEYS`].
-struct Key;
+/// Reads a key.
+struct KeyReader;
 
-impl<'de> DeserializeSeed<'de> for Key {
-    type Value = &'static str;
+impl<'de> DeserializeSeed<'de> for KeyReader {
+    type Value = Key;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Key, D::Error> {
         deserializer.deserialize_str(self)
     }
 }
 
-impl Visitor<'_> for Key {
-    type Value = &'static str;
+impl Visitor<'_> for KeyReader {
+    type Value = Key;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a key of a record")
     }
 
-    fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
-        KEYS.into_iter()
-            .find(|known| *known == text)
-            .ok_or_else(|| E::custom(format_args!("unknown key {}", quote(text))))
+    fn visit_str<E: Error>(self, text: &str) -> Result<Key, E> {
+        Key::parse(text).ok_or_else(|| E::custom(format_args!("unknown key {}", quote(text))))
     }
 }
 

@@ -122,7 +122,11 @@ pub(crate) fn is_init(rec: &Attestation) -> bool {
 
 /// Whether two names mean the same role: trimmed, in any case.
 pub(crate) fn same_role(one: &str, other: &str) -> bool {
-    one.trim().to_lowercase() == other.trim().to_lowercase()
+    let (one, other) = (one.trim(), other.trim());
+    if one.is_ascii() && other.is_ascii() {
+        return one.eq_ignore_ascii_case(other);
+    }
+    one.to_lowercase() == other.to_lowercase()
 }
 
 /// No role may contain the separator of role pairs.

@@ -6,8 +6,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::engine::{Pass, Request};
-use crate::store::Recorded;
+use crate::engine::{Pass, Recorded, Request};
 
 /// Something that happened.
 #[derive(Debug, Clone)]
@@ -124,15 +123,20 @@ impl Bus {
     /// Tells everyone, in order of subscription.
     pub fn publish(&self, event: &Event) {
         tracing::debug!(kind = event.kind(), "event");
-        let subscribers: Vec<Subscriber> =
-            self.lock().iter().map(|(_, subscriber)| Arc::clone(subscriber)).collect();
+        let subscribers: Vec<Subscriber> = self
+            .lock()
+            .iter()
+            .map(|(_, subscriber)| Arc::clone(subscriber))
+            .collect();
         for subscriber in subscribers {
             subscriber(event);
         }
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<(u64, Subscriber)>> {
-        self.subscribers.lock().unwrap_or_else(PoisonError::into_inner)
+        self.subscribers
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -154,6 +158,9 @@ mod tests {
         bus.publish(&Event::AttestationRequested(Request::default()));
         bus.unsubscribe(subscription);
         bus.publish(&Event::ModalSkipped(Request::default()));
-        assert_eq!(*heard.lock().unwrap(), ["attestation-requested", "modal-skipped"]);
+        assert_eq!(
+            *heard.lock().unwrap(),
+            ["attestation-requested", "modal-skipped"]
+        );
     }
 }

@@ -53,7 +53,12 @@ impl ReplayClock {
 
     /// A clock that first reads `start`.
     pub fn new(start: Timestamp, seed: u64) -> Self {
-        Self { start, seed, reads: AtomicU64::new(0), ids: AtomicU64::new(0) }
+        Self {
+            start,
+            seed,
+            reads: AtomicU64::new(0),
+            ids: AtomicU64::new(0),
+        }
     }
 }
 
@@ -66,9 +71,15 @@ impl Clock for ReplayClock {
 
     fn new_id(&self) -> Uuid {
         let n = self.ids.fetch_add(1, Ordering::Relaxed);
-        let digest = Sha256::new().chain_update(self.seed.to_be_bytes()).chain_update(n.to_be_bytes()).finalize();
+        let digest = Sha256::new()
+            .chain_update(self.seed.to_be_bytes())
+            .chain_update(n.to_be_bytes())
+            .finalize();
         let mut random = [0; 10];
-        random.iter_mut().zip(digest.iter()).for_each(|(to, from)| *to = *from);
+        random
+            .iter_mut()
+            .zip(digest.iter())
+            .for_each(|(to, from)| *to = *from);
         let millis = u64::try_from(self.now().as_millisecond()).unwrap_or(0);
         Builder::from_unix_timestamp_millis(millis, &random).into_uuid()
     }

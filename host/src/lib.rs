@@ -10,15 +10,19 @@
 #![deny(unsafe_code)] // forbidden but for the one `Component::deserialize`
 
 pub mod bus;
+pub mod checkpoint;
 pub mod clock;
 pub mod engine;
 pub mod grid;
-pub mod policy;
-pub mod project;
-pub mod store;
+pub mod losses;
 pub mod modal;
 pub mod nearest;
+pub mod policy;
+pub mod project;
+pub mod rebuild;
 pub mod script;
 pub mod session;
 pub mod status;
+pub mod store;
 pub mod verdicts;
+pub mod verify;

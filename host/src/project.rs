@@ -7,6 +7,7 @@
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt};
 use cap_std::ambient_authority;
@@ -15,6 +16,9 @@ use cap_std::fs::{Dir, OpenOptions};
 /// The directory ghyll keeps everything in.
 pub const GHYLL_DIR: &str = ".ghyll";
 const LOCK_FILE: &str = "lock";
+/// How often, and after what pause, a lock that is held is tried again.
+const LOCK_ATTEMPTS: u32 = 5;
+const LOCK_PAUSE: Duration = Duration::from_millis(10);
 
 /// Why a project cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -28,6 +32,9 @@ pub enum ProjectError {
     /// Another session holds the project.
     #[error("another session has this project{}", match .0 { Some(pid) => format!(" (pid {pid})"), None => String::new() })]
     Locked(Option<u32>),
+    /// `.ghyll` is a symbolic link.
+    #[error("{}: a symbolic link; it was not followed", .0.display())]
+    Symlink(PathBuf),
     /// A file or directory could not be used.
     #[error("{}: {source}", path.display())]
     Io {
@@ -45,12 +52,16 @@ impl ProjectError {
             Self::NotFound(_) => "project-not-found",
             Self::Initialised(_) => "project-already-initialised",
             Self::Locked(_) => "session-locked",
+            Self::Symlink(_) => "attestation-symlink-refused",
             Self::Io { .. } => "project-unreadable",
         }
     }
 
     fn io(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
-        move |source| Self::Io { path: path.into(), source }
+        move |source| Self::Io {
+            path: path.into(),
+            source,
+        }
     }
 }
 
@@ -91,11 +102,20 @@ impl Project {
             Err(e) => return Err(ProjectError::io(root)(e)),
         };
         match dir.open_dir_nofollow(GHYLL_DIR) {
-            Ok(ghyll) => Ok(Self { root: absolute(root)?, ghyll }),
+            Ok(ghyll) => Ok(Self {
+                root: absolute(root)?,
+                ghyll,
+            }),
             Err(e) if e.kind() == io::ErrorKind::NotFound => {
                 Err(ProjectError::NotFound(root.to_owned()))
             }
-            Err(e) => Err(ProjectError::io(root.join(GHYLL_DIR))(e)),
+            Err(e) => {
+                let path = root.join(GHYLL_DIR);
+                match dir.symlink_metadata(GHYLL_DIR) {
+                    Ok(meta) if meta.is_symlink() => Err(ProjectError::Symlink(path)),
+                    _ => Err(ProjectError::io(path)(e)),
+                }
+            }
         }
     }
 
@@ -142,17 +162,34 @@ impl Project {
     pub fn lock(&self) -> Result<SessionLock, ProjectError> {
         let io = || ProjectError::io(self.path_of(LOCK_FILE));
         let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).follow(FollowSymlinks::No);
-        let mut file = self.ghyll.open_with(LOCK_FILE, &options).map_err(io())?.into_std();
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(std::fs::TryLockError::WouldBlock) => {
-                return Err(ProjectError::Locked(holder(&mut file)));
+        options
+            .read(true)
+            .write(true)
+            .create(true)
+            .follow(FollowSymlinks::No);
+        let mut file = self
+            .ghyll
+            .open_with(LOCK_FILE, &options)
+            .map_err(io())?
+            .into_std();
+        let mut attempts = 0;
+        while let Err(error) = file.try_lock() {
+            match error {
+                // A reader that asks who has the lock holds it for a moment.
+                std::fs::TryLockError::WouldBlock if attempts < LOCK_ATTEMPTS => {
+                    attempts += 1;
+                    std::thread::sleep(LOCK_PAUSE);
+                }
+                std::fs::TryLockError::WouldBlock => {
+                    return Err(ProjectError::Locked(holder(&mut file)));
+                }
+                std::fs::TryLockError::Error(e) => return Err(io()(e)),
             }
-            Err(std::fs::TryLockError::Error(e)) => return Err(io()(e)),
         }
         let pid = std::process::id();
-        file.set_len(0).and_then(|()| writeln!(file, "{pid}")).map_err(io())?;
+        file.set_len(0)
+            .and_then(|()| writeln!(file, "{pid}"))
+            .map_err(io())?;
         Ok(SessionLock { _file: file })
     }
 

@@ -4,8 +4,7 @@
 //! notes that it did; a crash before it leaves the verdict to the next start.
 
 use crate::bus::Event;
-use crate::engine::{EngineError, Finding, PassStatus, Request, Row, Run, Tx};
-use crate::store::Recorded;
+use crate::engine::{EngineError, Finding, PassStatus, Recorded, Request, Row, Run, Tx};
 use std::sync::Arc;
 
 /// What came of a verdict.
@@ -34,7 +33,8 @@ pub fn act(
     if rec.clause_id.is_empty() || !tx.set_acted(&rec.attestation_id)? {
         return Ok(effects);
     }
-    tx.add_run(&Run {
+    // A run is there where only the index was lost and read anew.
+    let news = tx.add_run(&Run {
         pass_id: rec.pass_id.clone(),
         arrow_id: rec.arrow_id.clone(),
         clause_id: rec.clause_id.clone(),
@@ -45,6 +45,9 @@ pub fn act(
         attestation_id: rec.attestation_id.clone(),
         at: rec.timestamp.clone(),
     })?;
+    if !news {
+        return Ok(effects);
+    }
     let asked = tx.newest_request(&row.attestation_ref)?;
     tx.answer_request(&row.attestation_ref, &rec.attestation_id)?;
     let open = |tx: &Tx<'_>| tx.open_findings(&rec.arrow_id, &rec.clause_id, rec.grid_version);
@@ -57,7 +60,9 @@ pub fn act(
         }
         "fail" => {
             tx.raise_finding(&finding(row, "fail-verdict", "high", now))?;
-            effects.events.push(Event::ClauseFailVerdict(Arc::clone(recorded)));
+            effects
+                .events
+                .push(Event::ClauseFailVerdict(Arc::clone(recorded)));
         }
         "insufficient-basis" => ask_again = true,
         "accepted-risk" => {
@@ -71,18 +76,31 @@ pub fn act(
         }
         "route-upstream" => {
             let reason = "requires-deeper-artifact";
-            end_pass(tx, &rec.pass_id, PassStatus::Aborted, reason, now, &mut effects)?;
+            end_pass(
+                tx,
+                &rec.pass_id,
+                PassStatus::Aborted,
+                reason,
+                now,
+                &mut effects,
+            )?;
         }
         _ => {}
     }
-    let pass_is_open =
-        tx.pass(&rec.pass_id)?.is_some_and(|pass| pass.status == PassStatus::Open);
+    let pass_is_open = tx
+        .pass(&rec.pass_id)?
+        .is_some_and(|pass| pass.status == PassStatus::Open);
     if let (true, true, Some(asked)) = (ask_again, pass_is_open, asked) {
-        let mut request = Request { round: row.round + 1, ..asked };
+        let mut request = Request {
+            round: row.round + 1,
+            ..asked
+        };
         tx.add_request(&mut request)?;
         let rounds = tx.insufficient_basis_rounds(&rec.pass_id, &rec.arrow_id, &rec.clause_id)?;
         if rounds >= rounds_max {
-            effects.events.push(Event::InsufficientBasisRoundsExceeded { request, rounds });
+            effects
+                .events
+                .push(Event::InsufficientBasisRoundsExceeded { request, rounds });
         } else {
             effects.asked_again = Some(request);
         }
@@ -119,10 +137,14 @@ pub fn end_pass(
     now: &str,
     effects: &mut Effects,
 ) -> Result<(), EngineError> {
-    let open = tx.pass(pass_id)?.is_some_and(|pass| pass.status == PassStatus::Open);
+    let open = tx
+        .pass(pass_id)?
+        .is_some_and(|pass| pass.status == PassStatus::Open);
     if open {
         tx.end_pass(pass_id, status, reason, now)?;
-        effects.events.extend(tx.pass(pass_id)?.map(Event::PassClosed));
+        effects
+            .events
+            .extend(tx.pass(pass_id)?.map(Event::PassClosed));
     }
     Ok(())
 }

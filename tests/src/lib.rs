@@ -1,1 +1,6 @@
 //! What the tests share.
+
+pub mod judge;
+pub mod runtimes;
+pub mod survive;
+pub mod vectors;

@@ -69,7 +69,9 @@ fn headline(arrow: &Arrow, view: &ArrowView) -> String {
         output::status(view.status.as_str()),
         clean(&arrow.source_role),
         clean(&arrow.target_role),
-        adversary.map(|role| format!(" (adversary {})", clean(role))).unwrap_or_default(),
+        adversary
+            .map(|role| format!(" (adversary {})", clean(role)))
+            .unwrap_or_default(),
         clean(&arrow.context),
         clean(&arrow.stratum),
     )
@@ -138,13 +140,20 @@ fn remarks(view: &ClauseView) -> Vec<String> {
         ));
     }
     if view.pending.is_some() {
-        words.push(format!("round {} is asked: {}", view.round, clean(&view.attestation_ref)));
+        words.push(format!(
+            "round {} is asked: {}",
+            view.round,
+            clean(&view.attestation_ref)
+        ));
     }
     if let Some(run) = &view.run {
         words.push(clean(run.detail.lines().next().unwrap_or_default()));
     }
     if view.deeper > 0 {
-        words.push(format!("routed upstream: a tier {} deeper is asked for", view.deeper));
+        words.push(format!(
+            "routed upstream: a tier {} deeper is asked for",
+            view.deeper
+        ));
     }
     if view.open_findings > 0 {
         words.push(format!("open findings: {}", view.open_findings));

@@ -37,13 +37,21 @@ pub struct Answer {
 impl Answer {
     /// The answer as it is submitted; a note in a file is read.
     pub fn submission(&self) -> Result<Submission, Failure> {
-        let residue = match self.residue.as_deref().map(|text| (text, text.strip_prefix('@'))) {
+        let residue = match self
+            .residue
+            .as_deref()
+            .map(|text| (text, text.strip_prefix('@')))
+        {
             None => String::new(),
             Some((_, Some(file))) => read_note(Path::new(file))?,
             Some((text, None)) => text.to_owned(),
         };
         let (verdict, inspected) = (self.verdict.clone(), self.inspected.clone());
-        Ok(Submission { verdict, inspected, residue })
+        Ok(Submission {
+            verdict,
+            inspected,
+            residue,
+        })
     }
 }
 
@@ -57,10 +65,14 @@ pub struct AttestArgs {
 }
 
 pub fn dispatch(common: &Common, out: &Output, arrow: &str) -> Result<u8, Failure> {
-    let session = common.session()?;
+    let session = common.session(out)?;
     let done = session.dispatch(arrow)?;
     print_dispatched(out, arrow, &done)?;
-    Ok(if done.status == ArrowStatus::Complete { 0 } else { NO })
+    Ok(if done.status == ArrowStatus::Complete {
+        0
+    } else {
+        NO
+    })
 }
 
 /// Prints what a dispatch came to.
@@ -91,7 +103,7 @@ pub fn print_dispatched(out: &Output, arrow: &str, done: &Dispatched) -> Result<
 
 pub fn attest(common: &Common, out: &Output, args: &AttestArgs) -> Result<u8, Failure> {
     let submission = args.answer.submission()?;
-    let session = common.session()?;
+    let session = common.session(out)?;
     let recorded = session.attest(&args.answer.attestation_ref, &submission, &args.op_id)?;
     if out.json() {
         out.json_text(recorded.line.trim_end())?;
@@ -103,10 +115,18 @@ pub fn attest(common: &Common, out: &Output, args: &AttestArgs) -> Result<u8, Fa
 
 fn read_note(file: &Path) -> Result<String, Failure> {
     use std::io::Read;
-    let fail = |e| Failure::new("residue-file-unreadable", format!("{}: {e}", file.display()));
+    let fail = |e| {
+        Failure::new(
+            "residue-file-unreadable",
+            format!("{}: {e}", file.display()),
+        )
+    };
     let mut text = String::new();
     let opened = std::fs::File::open(file).map_err(fail)?;
-    opened.take(RESIDUE_FILE_MAX).read_to_string(&mut text).map_err(fail)?;
+    opened
+        .take(RESIDUE_FILE_MAX)
+        .read_to_string(&mut text)
+        .map_err(fail)?;
     Ok(text)
 }
 

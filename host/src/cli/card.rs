@@ -27,8 +27,11 @@ pub fn verdict(out: &Output, hint: &ModalHint) {
 
 /// Shows what an escalation is about.
 pub fn escalation(out: &Output, hint: &ModalHint) {
-    let rounds =
-        hint.history.iter().rev().take_while(|row| row.rec.verdict == "insufficient-basis");
+    let rounds = hint
+        .history
+        .iter()
+        .rev()
+        .take_while(|row| row.rec.verdict == "insufficient-basis");
     out.note("");
     out.heading(&format!("*** ESCALATION *** {}", name(hint)), true);
     out.note_wrapped(
@@ -59,15 +62,25 @@ pub fn escalation(out: &Output, hint: &ModalHint) {
 
 /// The ref and its round, for headings.
 pub fn name(hint: &ModalHint) -> String {
-    format!("{}, round {}", clean(&hint.request.attestation_ref), hint.request.round)
+    format!(
+        "{}, round {}",
+        clean(&hint.request.attestation_ref),
+        hint.request.round
+    )
 }
 
 fn fields(out: &Output, hint: &ModalHint) {
     let request = &hint.request;
     let field = |label: &str, text: &str| {
-        out.note_wrapped(&format!("  {label:<width$}{text}", width = INDENT - 2), INDENT);
+        out.note_wrapped(
+            &format!("  {label:<width$}{text}", width = INDENT - 2),
+            INDENT,
+        );
     };
-    field("Clause", &format!("{}: {}", clean(&request.clause_id), clean(&request.concept)));
+    field(
+        "Clause",
+        &format!("{}: {}", clean(&request.clause_id), clean(&request.concept)),
+    );
     let adversary = match request.adversary_role.as_str() {
         "" => String::new(),
         role => format!(", with {} as adversary", clean(role)),
@@ -81,7 +94,14 @@ fn fields(out: &Output, hint: &ModalHint) {
             clean(&request.target_role),
         ),
     );
-    field("Context", &format!("{}, stratum {}", clean(&request.context), clean(&request.stratum)));
+    field(
+        "Context",
+        &format!(
+            "{}, stratum {}",
+            clean(&request.context),
+            clean(&request.stratum)
+        ),
+    );
     for row in &hint.history {
         field("Earlier", &earlier(row));
     }
@@ -89,12 +109,18 @@ fn fields(out: &Output, hint: &ModalHint) {
         field("Finding", &open_finding(finding));
     }
     if request.deeper > 0 {
-        let times = count(usize::try_from(request.deeper).unwrap_or(usize::MAX), "time");
+        let times = count(
+            usize::try_from(request.deeper).unwrap_or(usize::MAX),
+            "time",
+        );
         field(
             "Deeper",
             &format!(
                 "routed upstream {times}: the artifact has to be {} deeper than the grid asks",
-                count(usize::try_from(request.deeper).unwrap_or(usize::MAX), "tier"),
+                count(
+                    usize::try_from(request.deeper).unwrap_or(usize::MAX),
+                    "tier"
+                ),
             ),
         );
     }
@@ -109,9 +135,17 @@ fn fields(out: &Output, hint: &ModalHint) {
 
 fn earlier(row: &Row) -> String {
     let evidence = evidence(row);
-    let said =
-        if evidence.is_empty() { String::new() } else { format!(": {}", excerpt(&evidence)) };
-    format!("round {}, {} by {}{said}", row.round, clean(&row.rec.verdict), clean(&row.rec.op_id))
+    let said = if evidence.is_empty() {
+        String::new()
+    } else {
+        format!(": {}", excerpt(&evidence))
+    };
+    format!(
+        "round {}, {} by {}{said}",
+        row.round,
+        clean(&row.rec.verdict),
+        clean(&row.rec.op_id)
+    )
 }
 
 fn open_finding(finding: &Finding) -> String {

@@ -9,7 +9,10 @@ use sha2::{Digest, Sha256};
 use super::{Failure, Output};
 
 pub fn run(out: &Output, output: Option<&Path>) -> Result<u8, Failure> {
-    let sha256: String = Sha256::digest(COMPONENT).iter().map(|b| format!("{b:02x}")).collect();
+    let sha256: String = Sha256::digest(COMPONENT)
+        .iter()
+        .map(|b| format!("{b:02x}"))
+        .collect();
     if let Some(file) = output {
         std::fs::write(file, COMPONENT).map_err(|e| {
             Failure::new("component-write-failed", format!("{}: {e}", file.display()))
@@ -20,7 +23,10 @@ pub fn run(out: &Output, output: Option<&Path>) -> Result<u8, Failure> {
             "package": PACKAGE, "sha256": sha256, "bytes": COMPONENT.len(), "wit": WIT,
         }))?;
     } else {
-        out.line(&format!("{PACKAGE}\nsha256 {sha256}\n{} bytes\n\n{WIT}", COMPONENT.len()))?;
+        out.line(&format!(
+            "{PACKAGE}\nsha256 {sha256}\n{} bytes\n\n{WIT}",
+            COMPONENT.len()
+        ))?;
     }
     Ok(0)
 }

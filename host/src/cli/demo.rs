@@ -83,7 +83,15 @@ fn session(out: &Output, root: &Path) -> Result<u8, Failure> {
     let session = Session::open(Project::open(root)?, policy, Arc::new(SystemClock), bus)?;
     session.dispatch("A-checkout")?;
     let (op_id, guide) = (Some(VISITOR.to_owned()), Some(GUIDE.to_owned()));
-    let code = repl(session, out, ReplOptions { op_id, guide, record: None })?;
+    let code = repl(
+        session,
+        out,
+        ReplOptions {
+            op_id,
+            guide,
+            record: None,
+        },
+    )?;
     show(out, root)?;
     Ok(code)
 }
@@ -133,12 +141,10 @@ fn show(out: &Output, root: &Path) -> Result<(), Failure> {
     let mut files = Vec::new();
     let mut each = |path, _| {
         files.push(path);
-        Ok(())
+        Ok::<_, Failure>(())
     };
     let disk = CapDisk::new(project.ghyll())?;
-    walk(&disk, TREE_DIR, &mut each, &|path, e| {
-        Failure::new("demo-read-failed", format!("{path}: {e}"))
-    })?;
+    walk(&disk, TREE_DIR, &mut each)?;
     if out.json() {
         out.value(&json!({
             "project": project.root(), "tree": tree, "files": files,

@@ -7,6 +7,7 @@ use ghyll::project::ProjectError;
 use ghyll::session::SessionError;
 use ghyll::status::StatusError;
 use ghyll::store::load::LoadError;
+use ghyll::verify::VerifyError;
 
 /// Refused, or the environment is broken.
 const REFUSED: u8 = 3;
@@ -24,12 +25,20 @@ pub struct Failure {
 impl Failure {
     /// A refusal.
     pub fn new(code: &str, message: impl ToString) -> Self {
-        Self { code: code.to_owned(), message: message.to_string(), exit: REFUSED }
+        Self {
+            code: code.to_owned(),
+            message: message.to_string(),
+            exit: REFUSED,
+        }
     }
 
     /// A command line that cannot be meant.
     pub fn usage(message: impl ToString) -> Self {
-        Self { code: "usage".to_owned(), message: message.to_string(), exit: USAGE }
+        Self {
+            code: "usage".to_owned(),
+            message: message.to_string(),
+            exit: USAGE,
+        }
     }
 }
 
@@ -50,7 +59,8 @@ from_coded!(
     PolicyError,
     ProjectError,
     SessionError,
-    StatusError
+    StatusError,
+    VerifyError
 );
 
 impl From<std::io::Error> for Failure {

@@ -49,13 +49,16 @@ fn init(common: &Common, out: &Output, args: &InitArgs) -> Result<u8, Failure> {
         Policy::load()?.validate_op_id(op_id)?;
     }
     let text = match &args.grid {
-        Some(file) => std::fs::read_to_string(file).map_err(|e| {
-            Failure::new("grid-read-failed", format!("{}: {e}", file.display()))
-        })?,
+        Some(file) => std::fs::read_to_string(file)
+            .map_err(|e| Failure::new("grid-read-failed", format!("{}: {e}", file.display())))?,
         None => STARTER_GRID.to_owned(),
     };
     // Judged before anything is made.
-    let grid = Grid::parse(&text, 1, args.grid.as_deref().unwrap_or(Path::new("grid.v1.yaml")))?;
+    let grid = Grid::parse(
+        &text,
+        1,
+        args.grid.as_deref().unwrap_or(Path::new("grid.v1.yaml")),
+    )?;
     let root = common.dir.clone().unwrap_or_else(|| PathBuf::from("."));
     let project = Project::create(&root)?;
     let _lock = project.lock()?;
@@ -77,13 +80,16 @@ fn init(common: &Common, out: &Output, args: &InitArgs) -> Result<u8, Failure> {
 }
 
 fn attest(common: &Common, out: &Output, op_id: &str) -> Result<u8, Failure> {
-    let session = common.session()?;
+    let session = common.session(out)?;
     let made = session.init_attest(op_id)?;
     let arrows = session.grid().arrows.len();
     if out.json() {
         out.value(&serde_json::json!({ "recorded": made, "arrows": arrows }))?;
     } else {
-        out.line(&format!("{made} recorded, {} were there already", arrows - made))?;
+        out.line(&format!(
+            "{made} recorded, {} were there already",
+            arrows - made
+        ))?;
     }
     Ok(0)
 }

@@ -117,7 +117,8 @@ pub fn main() -> ExitCode {
     let cli = Cli::parse();
     tracing_subscriber::fmt()
         .with_max_level(tracing::Level::ERROR)
-        .with_writer(std::io::stderr)
+        .with_writer(output::clean_stderr)
+        .with_ansi(false)
         .without_time()
         .init();
     let out = Output::new(&cli.common);
@@ -157,10 +158,26 @@ impl Common {
         Ok(Project::find(self.dir.as_deref())?)
     }
 
-    /// A session of its own, for a command that changes something.
-    fn session(&self) -> Result<Session, Failure> {
+    /// A session for a command that changes something; what its start put
+    /// right is told.
+    fn session(&self, out: &Output) -> Result<Session, Failure> {
+        let session = self.open_session()?;
+        for notice in session.notices() {
+            out.note(&format!("note: {}", output::clean(&notice.to_string())));
+        }
+        Ok(session)
+    }
+
+    /// A session.
+    fn open_session(&self) -> Result<Session, Failure> {
         let project = self.project()?;
         let bus = Arc::new(Bus::default());
-        Ok(Session::open(project, Arc::new(Policy::load()?), Arc::new(SystemClock), bus)?)
+        let clock = Arc::new(SystemClock);
+        Ok(Session::open(
+            project,
+            Arc::new(Policy::load()?),
+            clock,
+            bus,
+        )?)
     }
 }

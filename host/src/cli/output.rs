@@ -46,7 +46,10 @@ impl Output {
     /// Printing that a test can read, without colour.
     #[cfg(test)]
     pub fn captured() -> Self {
-        Self { json: false, captured: Some(std::sync::Mutex::default()) }
+        Self {
+            json: false,
+            captured: Some(std::sync::Mutex::default()),
+        }
     }
 
     /// What was printed since the last call.
@@ -61,7 +64,10 @@ impl Output {
         let Some(captured) = &self.captured else {
             return false;
         };
-        captured.lock().unwrap().push_str(&anstream::adapter::strip_str(text).to_string());
+        captured
+            .lock()
+            .unwrap()
+            .push_str(&anstream::adapter::strip_str(text).to_string());
         true
     }
 
@@ -209,7 +215,11 @@ pub fn clean(text: &str) -> String {
 /// not hide what comes after it.
 pub fn wrap(text: &str, indent: usize, columns: usize) -> String {
     let width = |word: &str| word.chars().map(|c| c.width().unwrap_or(0)).sum::<usize>();
-    let indent = if indent.saturating_add(8) > columns { 2 } else { indent };
+    let indent = if indent.saturating_add(8) > columns {
+        2
+    } else {
+        indent
+    };
     let mut lines = String::new();
     let mut column = 0;
     // Blanks in front are the first line's own indent.
@@ -252,6 +262,25 @@ pub fn is_harmless(c: char) -> bool {
             | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e007f}')
 }
 
+/// Standard error for the log: what is written to it is cleaned line by line.
+pub fn clean_stderr() -> impl Write {
+    struct Clean;
+    impl Write for Clean {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let mut stderr = io::stderr().lock();
+            for line in String::from_utf8_lossy(bytes).lines() {
+                writeln!(stderr, "{}", clean(line))?;
+            }
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            io::stderr().flush()
+        }
+    }
+    Clean
+}
+
 /// A word in the colour of what it means.
 pub fn status(word: &str) -> String {
     let color = match word {
@@ -273,8 +302,14 @@ mod tests {
     #[test]
     fn text_is_broken_at_blanks_and_a_long_word_is_broken_too() {
         assert_eq!(wrap("  one two three", 4, 12), "  one two\n    three");
-        assert_eq!(wrap("aaaaaaaaaaaaaaaaaaaaaaaaaa b", 2, 20), "aaaaaaaaaaaaaaaaaaaa\n  aaaaaa b");
-        assert_eq!(wrap("日本語日本語日本語日本語", 2, 20), "日本語日本語日本語日\n  本語");
+        assert_eq!(
+            wrap("aaaaaaaaaaaaaaaaaaaaaaaaaa b", 2, 20),
+            "aaaaaaaaaaaaaaaaaaaa\n  aaaaaa b"
+        );
+        assert_eq!(
+            wrap("日本語日本語日本語日本語", 2, 20),
+            "日本語日本語日本語日\n  本語"
+        );
     }
 
     #[test]

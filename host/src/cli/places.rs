@@ -12,7 +12,11 @@ const READ_MAX: u64 = 64 << 20;
 
 /// The locations in a line: separated by commas.
 pub fn split(line: &str) -> Vec<String> {
-    line.split(',').map(str::trim).filter(|place| !place.is_empty()).map(str::to_owned).collect()
+    line.split(',')
+        .map(str::trim)
+        .filter(|place| !place.is_empty())
+        .map(str::to_owned)
+        .collect()
 }
 
 /// What is doubtful about a location, if anything.
@@ -89,8 +93,15 @@ mod tests {
         std::fs::write(dir.path().join("odd:7"), "").unwrap();
         std::fs::create_dir(dir.path().join("src")).unwrap();
         let doubt = |place| doubt(dir.path(), place);
-        for fine in ["a.rs", "a.rs:3", "a.rs:1-3", "a.rs:2 - 3", "src", "odd:7", "https://x.y/z:1"]
-        {
+        for fine in [
+            "a.rs",
+            "a.rs:3",
+            "a.rs:1-3",
+            "a.rs:2 - 3",
+            "src",
+            "odd:7",
+            "https://x.y/z:1",
+        ] {
             assert_eq!(doubt(fine), None, "{fine}");
         }
         assert_eq!(doubt("b.rs:1").unwrap(), "there is no b.rs in the project");
@@ -98,6 +109,9 @@ mod tests {
         assert_eq!(doubt("a.rs:9-1").unwrap(), "a.rs ends at line 3");
         assert_eq!(doubt("a.rs:0").unwrap(), "lines of a.rs are counted from 1");
         assert_eq!(doubt("src:1").unwrap(), "src is a directory, without lines");
-        assert_eq!(doubt("a.rs:x").unwrap(), "there is no a.rs:x in the project");
+        assert_eq!(
+            doubt("a.rs:x").unwrap(),
+            "there is no a.rs:x in the project"
+        );
     }
 }

@@ -34,8 +34,12 @@ pub struct ReplOptions {
 }
 
 pub fn run(common: &Common, out: &Output, args: RunArgs) -> Result<u8, Failure> {
-    let session = common.session()?;
-    let options = ReplOptions { op_id: args.op_id, record: args.record, guide: None };
+    let session = common.open_session()?;
+    let options = ReplOptions {
+        op_id: args.op_id,
+        record: args.record,
+        guide: None,
+    };
     repl(session, out, options)
 }
 

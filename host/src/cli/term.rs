@@ -61,7 +61,10 @@ impl From<Stop> for ModalError {
         match stop {
             Stop::Left => Self::Left,
             Stop::Withdrawn => Self::Withdrawn,
-            Stop::Failed(failure) => Self::Failed { code: failure.code, message: failure.message },
+            Stop::Failed(failure) => Self::Failed {
+                code: failure.code,
+                message: failure.message,
+            },
         }
     }
 }
@@ -110,7 +113,10 @@ impl<'r, 'a> TermModal<'r, 'a> {
             if self.repl.session.op_id().is_some() {
                 break word;
             }
-            self.refuse("op-id-required", "nobody answers yet; /op-id ID says who you are");
+            self.refuse(
+                "op-id-required",
+                "nobody answers yet; /op-id ID says who you are",
+            );
         };
         let mut submission = Submission::default();
         submission.verdict = match word {
@@ -141,7 +147,10 @@ impl<'r, 'a> TermModal<'r, 'a> {
                 continue;
             }
             if self.repl.session.op_id().is_none() {
-                self.refuse("op-id-required", "nobody answers yet; /op-id ID says who you are");
+                self.refuse(
+                    "op-id-required",
+                    "nobody answers yet; /op-id ID says who you are",
+                );
                 continue;
             }
             return Ok(if choice == "1" {
@@ -156,7 +165,10 @@ impl<'r, 'a> TermModal<'r, 'a> {
     fn open(&mut self, hint: &ModalHint, escalation: bool) -> Result<(), Stop> {
         self.repl.asking(hint, escalation)?;
         if self.repl.draft.request != hint.request.request_id {
-            self.repl.draft = Draft { request: hint.request.request_id, ..Draft::default() };
+            self.repl.draft = Draft {
+                request: hint.request.request_id,
+                ..Draft::default()
+            };
         }
         match &hint.problem {
             None if escalation => card::escalation(self.repl.out, hint),
@@ -186,7 +198,10 @@ impl<'r, 'a> TermModal<'r, 'a> {
                     Some(near) => format!("did you mean {near}?"),
                     None => "pass, fail, insufficient-basis or skip (p, f, i, s).".to_owned(),
                 };
-                self.again(&format!("{:?} is no verdict here; {meant}", clean(&short(other))));
+                self.again(&format!(
+                    "{:?} is no verdict here; {meant}",
+                    clean(&short(other))
+                ));
             }
         }
         None
@@ -206,8 +221,10 @@ impl<'r, 'a> TermModal<'r, 'a> {
                 continue;
             }
             let root = self.repl.session.project().root();
-            let doubts: Vec<String> =
-                given.iter().filter_map(|place| places::doubt(root, place)).collect();
+            let doubts: Vec<String> = given
+                .iter()
+                .filter_map(|place| places::doubt(root, place))
+                .collect();
             for doubt in &doubts {
                 self.again(&format!("Note that {}.", clean(doubt)));
             }
@@ -278,19 +295,30 @@ impl<'r, 'a> TermModal<'r, 'a> {
     /// A note written in the operator's editor.
     fn edit(&mut self) -> Result<String, Failure> {
         if !self.repl.reader.is_interactive() {
-            return Err(Failure::usage("an editor needs a terminal; << takes several lines"));
+            return Err(Failure::usage(
+                "an editor needs a terminal; << takes several lines",
+            ));
         }
-        let editor = ["VISUAL", "EDITOR"]
-            .iter()
-            .find_map(|name| std::env::var(name).ok().filter(|command| !command.trim().is_empty()));
+        let editor = ["VISUAL", "EDITOR"].iter().find_map(|name| {
+            std::env::var(name)
+                .ok()
+                .filter(|command| !command.trim().is_empty())
+        });
         let Some(editor) = editor else {
-            return Err(Failure::usage("EDITOR names no editor; << takes several lines"));
+            return Err(Failure::usage(
+                "EDITOR names no editor; << takes several lines",
+            ));
         };
         let words = shlex::split(&editor).unwrap_or_default();
         let Some((program, arguments)) = words.split_first() else {
-            return Err(Failure::usage("EDITOR names no editor; << takes several lines"));
+            return Err(Failure::usage(
+                "EDITOR names no editor; << takes several lines",
+            ));
         };
-        let mut file = tempfile::Builder::new().prefix("note-").suffix(".txt").tempfile()?;
+        let mut file = tempfile::Builder::new()
+            .prefix("note-")
+            .suffix(".txt")
+            .tempfile()?;
         io::Write::write_all(&mut file, self.repl.draft.note.as_bytes())?;
         let path = file.into_temp_path();
         self.repl
@@ -298,20 +326,32 @@ impl<'r, 'a> TermModal<'r, 'a> {
             .step_aside(&mut || {
                 let mut command = std::process::Command::new(program);
                 let status = command.args(arguments).arg(&path).status()?;
-                if status.success() { Ok(()) } else { Err(io::Error::other(status.to_string())) }
+                if status.success() {
+                    Ok(())
+                } else {
+                    Err(io::Error::other(status.to_string()))
+                }
             })
             .map_err(|e| Failure::new("editor-failed", format!("{program}: {e}")))?;
         // Read anew, for an editor may have put another file in its place.
         let mut note = String::new();
-        std::fs::File::open(&path)?.take(4 << 20).read_to_string(&mut note)?;
+        std::fs::File::open(&path)?
+            .take(4 << 20)
+            .read_to_string(&mut note)?;
         Ok(note.trim_end().to_owned())
     }
 
     /// Whether the policy takes the evidence; if not, it is said why.
     fn takes(&self, unit: &str, inspected: &[String], residue: &str) -> Result<bool, Stop> {
         let session = self.repl.session;
-        let payload = UnitPayload { inspected: inspected.to_vec(), residue: residue.to_owned() };
-        match session.policy().validate_unit_payload(unit, &payload, limits(session.grid())) {
+        let payload = UnitPayload {
+            inspected: inspected.to_vec(),
+            residue: residue.to_owned(),
+        };
+        match session
+            .policy()
+            .validate_unit_payload(unit, &payload, limits(session.grid()))
+        {
             Ok(()) => Ok(true),
             Err(error @ ghyll::policy::PolicyError::Component(_)) => {
                 Err(Failure::from(error).into())

@@ -81,7 +81,11 @@ impl Tx<'_> {
     /// # Errors
     /// `engine-db-…`.
     pub fn findings(&self) -> Result<Vec<Finding>, EngineError> {
-        self.all(&format!("SELECT {COLUMNS} FROM findings ORDER BY finding_id"), [], finding)
+        self.all(
+            &format!("SELECT {COLUMNS} FROM findings ORDER BY finding_id"),
+            [],
+            finding,
+        )
     }
 
     /// The open findings on a clause, oldest first.

@@ -43,6 +43,15 @@ pub struct Row {
     pub length: u64,
 }
 
+/// A record that is durable in the tree.
+#[derive(Debug, Clone)]
+pub struct Recorded {
+    /// The record and where it stands.
+    pub row: Row,
+    /// Its line, `\n` included.
+    pub line: String,
+}
+
 const COLUMNS: &str = "attestation_id, kind, arrow_id, clause_id, op_id, attested_by_role, \
     source_role, target_role, adversary_role, verdict, reason, timestamp, grid_version, pass_id, \
     context, stratum, unit, unit_payload_json, hint_json, chain, attestation_ref, round, path, \
@@ -146,8 +155,11 @@ impl Tx<'_> {
     /// # Errors
     /// `engine-db-…`.
     pub fn set_acted(&self, attestation_id: &str) -> Result<bool, EngineError> {
-        self.execute("DELETE FROM unacted WHERE attestation_id = ?1", [attestation_id])
-            .map(|deleted| deleted > 0)
+        self.execute(
+            "DELETE FROM unacted WHERE attestation_id = ?1",
+            [attestation_id],
+        )
+        .map(|deleted| deleted > 0)
     }
 
     /// Notes the same of every record that has a run; after a rebuild.
@@ -215,6 +227,18 @@ impl Tx<'_> {
             each(self.sql(row(sql_row))?)?;
         }
         Ok(())
+    }
+
+    /// Up to `limit` records behind the id `after`, in order of id.
+    ///
+    /// # Errors
+    /// `engine-db-…`.
+    pub fn rows_after(&self, after: &str, limit: u32) -> Result<Vec<Row>, EngineError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM attestations WHERE attestation_id > ?1 \
+             ORDER BY attestation_id LIMIT ?2"
+        );
+        self.all(&sql, params![after, limit], row)
     }
 
     /// How many records there are.
@@ -295,7 +319,14 @@ impl Tx<'_> {
         self.execute(
             "INSERT OR REPLACE INTO file_heads \
              (path, bytes, lines, chain, last_offset, mtime_ns) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-            params![path, head.bytes, head.lines, head.chain, head.last_offset, head.mtime_ns],
+            params![
+                path,
+                head.bytes,
+                head.lines,
+                head.chain,
+                head.last_offset,
+                head.mtime_ns
+            ],
         )
         .map(drop)
     }

@@ -5,6 +5,7 @@
 //! runs, findings). One file per concern; this one opens the database, knows
 //! its version and says what went wrong in words an operator can act on.
 
+mod files;
 mod findings;
 mod index;
 mod passes;
@@ -18,7 +19,7 @@ use std::time::Duration;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 pub use findings::Finding;
-pub use index::{Head, Row};
+pub use index::{Head, Recorded, Row};
 pub use passes::{Pass, PassStatus};
 pub use requests::Request;
 pub use runs::Run;
@@ -30,6 +31,8 @@ const SCHEMA_VERSION: i64 = 1;
 const SCHEMA: &str = include_str!("schema.sql");
 /// How long another program may hold the database before we give up.
 const BUSY: Duration = Duration::from_secs(5);
+/// How often a database that changes while it is copied is tried again.
+const COPY_ATTEMPTS: u32 = 5;
 
 /// Why the database cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -72,6 +75,12 @@ pub enum EngineError {
         /// What SQLite says.
         source: rusqlite::Error,
     },
+    /// A symbolic link where a file belongs.
+    #[error("{}: a symbolic link; it was not followed", path.display())]
+    Symlink {
+        /// The link.
+        path: PathBuf,
+    },
     /// The file itself cannot be used.
     #[error("{}: {source}", path.display())]
     Io {
@@ -90,6 +99,7 @@ impl EngineError {
             Self::Older { .. } => "engine-db-version",
             Self::Corrupt { .. } => "engine-db-corrupt",
             Self::Locked { .. } => "engine-db-locked",
+            Self::Symlink { .. } => "attestation-symlink-refused",
             Self::Sqlite { .. } | Self::Io { .. } => "engine-db-unusable",
         }
     }
@@ -98,7 +108,8 @@ impl EngineError {
         let path = path.to_owned();
         match source.sqlite_error_code() {
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Locked { path },
-            Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
+            // The statements are ours: if one does not fit, the tables are not.
+            Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt | ErrorCode::Unknown) => {
                 Self::Corrupt { path, source }
             }
             _ => Self::Sqlite { path, source },
@@ -121,6 +132,7 @@ impl EngineDb {
     /// # Errors
     /// `engine-db-…`; a newer or damaged database is not touched.
     pub fn open(path: &Path) -> Result<Self, EngineError> {
+        files::check(path)?;
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
             | OpenFlags::SQLITE_OPEN_CREATE
             | OpenFlags::SQLITE_OPEN_NO_MUTEX
@@ -129,18 +141,28 @@ impl EngineDb {
         let mut conn = Connection::open_with_flags(path, flags).map_err(fail)?;
         conn.busy_timeout(BUSY).map_err(fail)?;
         match version(&conn).map_err(fail)? {
-            (SCHEMA_VERSION, _) => {}
             (0, 0) => create(&mut conn).map_err(fail)?,
-            (found, _) if found > SCHEMA_VERSION => {
-                return Err(EngineError::Newer { path: path.to_owned(), found });
-            }
-            (found, _) => return Err(EngineError::Older { path: path.to_owned(), found }),
+            found => check_version(path, found)?,
         }
         // A rollback journal leaves no files behind, so that readers that
         // must change nothing can read; FULL, for requests are promises.
-        conn.pragma_update(None, "synchronous", "FULL").map_err(fail)?;
-        conn.pragma_update(None, "foreign_keys", true).map_err(fail)?;
-        Ok(Self { path: path.to_owned(), conn: Mutex::new(conn), _copy: None })
+        let mode: String = conn
+            .pragma_update_and_check(None, "journal_mode", "DELETE", |row| row.get(0))
+            .map_err(fail)?;
+        if !mode.eq_ignore_ascii_case("delete") {
+            return Err(EngineError::Locked {
+                path: path.to_owned(),
+            });
+        }
+        conn.pragma_update(None, "synchronous", "FULL")
+            .map_err(fail)?;
+        conn.pragma_update(None, "foreign_keys", true)
+            .map_err(fail)?;
+        Ok(Self {
+            path: path.to_owned(),
+            conn: Mutex::new(conn),
+            _copy: None,
+        })
     }
 
     /// Opens the database to read; `None` if there is none. Nothing in the
@@ -150,43 +172,67 @@ impl EngineDb {
     /// # Errors
     /// `engine-db-…`.
     pub fn open_read_only(path: &Path) -> Result<Option<Self>, EngineError> {
-        let io = |source| EngineError::Io { path: path.to_owned(), source };
-        if !path.try_exists().map_err(io)? {
+        if !files::check(path)? {
             return Ok(None);
         }
-        let journal = path.with_extension("db-journal");
-        let (real, copy) = if journal.exists() {
-            let dir = tempfile::tempdir().map_err(io)?;
-            let copied = dir.path().join(ENGINE_DB);
-            // The journal first: a database newer than its journal only means
-            // that the transaction was finished in between.
-            let copied_journal = std::fs::copy(&journal, copied.with_extension("db-journal"));
-            match copied_journal {
-                Ok(_) => {}
-                Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
-                Err(e) => return Err(io(e)),
-            }
-            std::fs::copy(path, &copied).map_err(io)?;
-            (copied, Some(dir))
-        } else {
-            (path.to_owned(), None)
-        };
-        let access = match copy {
-            Some(_) => OpenFlags::SQLITE_OPEN_READ_WRITE,
-            None => OpenFlags::SQLITE_OPEN_READ_ONLY,
-        };
         let fail = |e| EngineError::from_sqlite(path, e);
-        let conn = Connection::open_with_flags(real, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)
-            .map_err(fail)?;
-        conn.busy_timeout(BUSY).map_err(fail)?;
-        match version(&conn).map_err(fail)? {
-            (SCHEMA_VERSION, _) => {}
-            (found, _) if found > SCHEMA_VERSION => {
-                return Err(EngineError::Newer { path: path.to_owned(), found });
+        let mut attempts = 0;
+        let (conn, copy, found) = loop {
+            attempts += 1;
+            if !files::is_wal(path)? {
+                let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+                let conn = Connection::open_with_flags(path, flags).map_err(fail)?;
+                conn.busy_timeout(BUSY).map_err(fail)?;
+                match version(&conn) {
+                    Ok(found) => break (conn, None, found),
+                    // Left by a writer that crashed: a journal to be played
+                    // back, which would change files.
+                    Err(e) if e.sqlite_error_code() == Some(ErrorCode::ReadOnly) => {}
+                    Err(e) => return Err(fail(e)),
+                }
             }
-            (found, _) => return Err(EngineError::Older { path: path.to_owned(), found }),
+            if let Some((conn, dir)) = files::copy(path)? {
+                conn.busy_timeout(BUSY).map_err(fail)?;
+                let found = version(&conn).map_err(fail)?;
+                break (conn, Some(dir), found);
+            }
+            // It changed while it was copied: somebody is at work on it.
+            if attempts == COPY_ATTEMPTS {
+                return Err(EngineError::Locked {
+                    path: path.to_owned(),
+                });
+            }
+        };
+        if found == (0, 0) {
+            return Ok(None);
         }
-        Ok(Some(Self { path: path.to_owned(), conn: Mutex::new(conn), _copy: copy }))
+        check_version(path, found)?;
+        Ok(Some(Self {
+            path: path.to_owned(),
+            conn: Mutex::new(conn),
+            _copy: copy,
+        }))
+    }
+
+    /// Whether every page is sound and every table there.
+    ///
+    /// # Errors
+    /// `engine-db-…`, where even that cannot be told.
+    pub fn is_whole(&self) -> Result<bool, EngineError> {
+        let fail = |e| EngineError::from_sqlite(&self.path, e);
+        let conn = self.conn();
+        let check = conn.query_row("PRAGMA integrity_check(1)", [], |row| {
+            row.get::<_, String>(0)
+        });
+        let words = match check.map_err(fail) {
+            Ok(words) => words,
+            Err(EngineError::Corrupt { .. }) => return Ok(false),
+            Err(e) => return Err(e),
+        };
+        let ours = Self::empty()?;
+        let (found, expected) = (schema(&conn).map_err(fail)?, schema(&ours.conn()));
+        let expected = expected.map_err(fail)?;
+        Ok(words == "ok" && expected.iter().all(|table| found.contains(table)))
     }
 
     /// A database with nothing in it, kept nowhere; what a reader sees of a
@@ -199,7 +245,11 @@ impl EngineDb {
         let fail = |e| EngineError::from_sqlite(&path, e);
         let mut conn = Connection::open_in_memory().map_err(fail)?;
         create(&mut conn).map_err(fail)?;
-        Ok(Self { path, conn: Mutex::new(conn), _copy: None })
+        Ok(Self {
+            path,
+            conn: Mutex::new(conn),
+            _copy: None,
+        })
     }
 
     /// Runs `f` in one transaction: all of it happens or nothing.
@@ -213,7 +263,10 @@ impl EngineDb {
         let fail = |e| EngineError::from_sqlite(&self.path, e);
         let conn = self.conn();
         conn.execute_batch("BEGIN IMMEDIATE").map_err(fail)?;
-        let tx = Tx { conn: &conn, path: &self.path };
+        let tx = Tx {
+            conn: &conn,
+            path: &self.path,
+        };
         match f(&tx) {
             Ok(value) => match conn.execute_batch("COMMIT") {
                 Ok(()) => Ok(value),
@@ -236,7 +289,10 @@ impl EngineDb {
     /// Those of `f`.
     pub fn read<T, E>(&self, f: impl FnOnce(&Tx<'_>) -> Result<T, E>) -> Result<T, E> {
         let conn = self.conn();
-        f(&Tx { conn: &conn, path: &self.path })
+        f(&Tx {
+            conn: &conn,
+            path: &self.path,
+        })
     }
 
     fn conn(&self) -> MutexGuard<'_, Connection> {
@@ -257,7 +313,11 @@ impl Tx<'_> {
     }
 
     fn execute(&self, sql: &str, params: impl rusqlite::Params) -> Result<usize, EngineError> {
-        self.sql(self.conn.prepare_cached(sql).and_then(|mut s| s.execute(params)))
+        self.sql(
+            self.conn
+                .prepare_cached(sql)
+                .and_then(|mut s| s.execute(params)),
+        )
     }
 
     fn all<T>(
@@ -267,7 +327,9 @@ impl Tx<'_> {
         row: impl FnMut(&rusqlite::Row<'_>) -> rusqlite::Result<T>,
     ) -> Result<Vec<T>, EngineError> {
         self.sql(self.conn.prepare_cached(sql).and_then(|mut statement| {
-            statement.query_map(params, row)?.collect::<rusqlite::Result<Vec<T>>>()
+            statement
+                .query_map(params, row)?
+                .collect::<rusqlite::Result<Vec<T>>>()
         }))
     }
 
@@ -279,7 +341,9 @@ impl Tx<'_> {
     ) -> Result<Option<T>, EngineError> {
         use rusqlite::OptionalExtension;
         self.sql(
-            self.conn.prepare_cached(sql).and_then(|mut s| s.query_row(params, row).optional()),
+            self.conn
+                .prepare_cached(sql)
+                .and_then(|mut s| s.query_row(params, row).optional()),
         )
     }
 
@@ -292,7 +356,9 @@ impl Tx<'_> {
     /// # Errors
     /// `engine-db-…`.
     pub fn note(&self, key: &str) -> Result<Option<String>, EngineError> {
-        self.first("SELECT value FROM notes WHERE key = ?1", [key], |row| row.get(0))
+        self.first("SELECT value FROM notes WHERE key = ?1", [key], |row| {
+            row.get(0)
+        })
     }
 
     /// Leaves a note for the next start.
@@ -300,9 +366,28 @@ impl Tx<'_> {
     /// # Errors
     /// `engine-db-…`.
     pub fn set_note(&self, key: &str, value: &str) -> Result<(), EngineError> {
-        self.execute("INSERT OR REPLACE INTO notes (key, value) VALUES (?1, ?2)", [key, value])
-            .map(drop)
+        self.execute(
+            "INSERT OR REPLACE INTO notes (key, value) VALUES (?1, ?2)",
+            [key, value],
+        )
+        .map(drop)
     }
+}
+
+fn check_version(path: &Path, found: (i64, i64)) -> Result<(), EngineError> {
+    let path = path.to_owned();
+    match found {
+        (SCHEMA_VERSION, _) => Ok(()),
+        (found, _) if found > SCHEMA_VERSION => Err(EngineError::Newer { path, found }),
+        (found, _) => Err(EngineError::Older { path, found }),
+    }
+}
+
+/// Every table and index, as it was declared.
+fn schema(conn: &Connection) -> rusqlite::Result<Vec<(String, Option<String>)>> {
+    conn.prepare("SELECT name, sql FROM sqlite_schema ORDER BY name")?
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect()
 }
 
 fn version(conn: &Connection) -> rusqlite::Result<(i64, i64)> {

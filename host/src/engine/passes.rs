@@ -123,7 +123,11 @@ impl Tx<'_> {
     /// # Errors
     /// `engine-db-…`.
     pub fn pass(&self, pass_id: &str) -> Result<Option<Pass>, EngineError> {
-        self.first(&format!("SELECT {COLUMNS} FROM passes WHERE pass_id = ?1"), [pass_id], pass)
+        self.first(
+            &format!("SELECT {COLUMNS} FROM passes WHERE pass_id = ?1"),
+            [pass_id],
+            pass,
+        )
     }
 
     /// The open pass on a role and context.
@@ -151,7 +155,11 @@ impl Tx<'_> {
     /// # Errors
     /// `engine-db-…`.
     pub fn passes(&self) -> Result<Vec<Pass>, EngineError> {
-        self.all(&format!("SELECT {COLUMNS} FROM passes ORDER BY opened_at, pass_id"), [], pass)
+        self.all(
+            &format!("SELECT {COLUMNS} FROM passes ORDER BY opened_at, pass_id"),
+            [],
+            pass,
+        )
     }
 
     /// The open passes, oldest first.
@@ -170,9 +178,8 @@ impl Tx<'_> {
     /// # Errors
     /// `engine-db-…`.
     pub fn pass_counts(&self) -> Result<[u64; 3], EngineError> {
-        let count = |status: &str| {
-            self.count("SELECT count(*) FROM passes WHERE status = ?1", [status])
-        };
+        let count =
+            |status: &str| self.count("SELECT count(*) FROM passes WHERE status = ?1", [status]);
         Ok([count("open")?, count("closed")?, count("aborted")?])
     }
 

@@ -34,7 +34,11 @@ fn run(row: &Row<'_>) -> rusqlite::Result<Run> {
         arrow_id: row.get(1)?,
         clause_id: row.get(2)?,
         grid_version: row.get(3)?,
-        eval: if eval == "machine" { "machine" } else { "attested" },
+        eval: if eval == "machine" {
+            "machine"
+        } else {
+            "attested"
+        },
         outcome: row.get(5)?,
         detail: row.get(6)?,
         attestation_id: row.get(7)?,

@@ -82,7 +82,11 @@ enum Asked {
 impl ModalDriver {
     /// A driver that hears of requests on `bus` and queues at most `max_len`.
     pub fn attach(bus: &Arc<Bus>, max_len: usize) -> Arc<Self> {
-        let driver = Arc::new(Self { max_len, bus: Arc::clone(bus), queue: Mutex::default() });
+        let driver = Arc::new(Self {
+            max_len,
+            bus: Arc::clone(bus),
+            queue: Mutex::default(),
+        });
         // Held weakly: a session that ends leaves nothing behind on the bus.
         let weak = Arc::downgrade(&driver);
         bus.subscribe(move |event| {
@@ -110,7 +114,9 @@ impl ModalDriver {
         }
         queue.not_now.remove(&request.request_id);
         // One question a ref: a newer request takes the place of an older one.
-        queue.waiting.retain(|_, other| other.attestation_ref != request.attestation_ref);
+        queue
+            .waiting
+            .retain(|_, other| other.attestation_ref != request.attestation_ref);
         if queue.len() >= self.max_len {
             drop(queue);
             self.bus.publish(&Event::ModalBackpressure(request.clone()));
@@ -159,7 +165,8 @@ impl ModalDriver {
         drop(queue);
         for request in unresolved.into_values() {
             let outcome = UNRESOLVED.to_owned();
-            self.bus.publish(&Event::EscalationResolved { request, outcome });
+            self.bus
+                .publish(&Event::EscalationResolved { request, outcome });
         }
         // The turn is over: what was put off is queued again. What cannot be
         // read now is taken up at the next turn.
@@ -175,7 +182,10 @@ impl ModalDriver {
     ) -> Result<(), DrainError> {
         for _ in 0..DRAIN_ROUNDS {
             self.refill(session, asked, None)?;
-            let newest = session.pending()?.last().map_or(0, |request| request.request_id);
+            let newest = session
+                .pending()?
+                .last()
+                .map_or(0, |request| request.request_id);
             {
                 let mut queue = self.queue();
                 queue.asking = std::mem::take(&mut queue.waiting);
@@ -187,7 +197,11 @@ impl ModalDriver {
                     // what answers raise, not how little the queue holds.
                     self.refill(session, asked, Some(newest))?;
                 }
-                let next = self.queue().asking.first_key_value().map(|(_, r)| r.clone());
+                let next = self
+                    .queue()
+                    .asking
+                    .first_key_value()
+                    .map(|(_, r)| r.clone());
                 let Some(request) = next else { break };
                 presented = true;
                 let outcome = self.ask(session, prompt, &request)?;
@@ -203,7 +217,11 @@ impl ModalDriver {
             }
         }
         self.refill(session, asked, None)?;
-        if self.queue().waiting.is_empty() { Ok(()) } else { Err(DrainError::CapExceeded) }
+        if self.queue().waiting.is_empty() {
+            Ok(())
+        } else {
+            Err(DrainError::CapExceeded)
+        }
     }
 
     /// Takes up pending requests that found no room when they were made: into
@@ -287,13 +305,18 @@ impl ModalDriver {
             .insert(request.attestation_ref.clone(), request.clone())
             .is_some();
         if !shown {
-            self.bus.publish(&Event::EscalationPresented(request.clone()));
+            self.bus
+                .publish(&Event::EscalationPresented(request.clone()));
         }
         let (verdict, residue) = match prompt.present_escalation(hint)? {
             EscalationChoice::AcceptedRisk(note) => ("accepted-risk", note),
             EscalationChoice::RouteUpstream(rationale) => ("route-upstream", rationale),
         };
-        Ok(Submission { verdict: verdict.to_owned(), inspected: Vec::new(), residue })
+        Ok(Submission {
+            verdict: verdict.to_owned(),
+            inspected: Vec::new(),
+            residue,
+        })
     }
 
     /// What to show for a request and whether it is an escalation; `None` if
@@ -319,7 +342,9 @@ impl ModalDriver {
             let pending = tx.pending_count()?;
             Ok::<_, SessionError>(Some((rounds, history, findings, pending)))
         })?;
-        let Some((rounds, history, findings, pending)) = read else { return Ok(None) };
+        let Some((rounds, history, findings, pending)) = read else {
+            return Ok(None);
+        };
         let hint = session
             .policy()
             .synthesize_hint(

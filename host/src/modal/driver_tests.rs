@@ -28,7 +28,9 @@ impl Bench {
              clauses:\n"
         );
         for n in 1..=clauses {
-            grid.push_str(&format!("      - {{id: C{n}, concept: holds, eval: attested}}\n"));
+            grid.push_str(&format!(
+                "      - {{id: C{n}, concept: holds, eval: attested}}\n"
+            ));
         }
         Grid::write(project.ghyll(), 1, &grid).unwrap();
         let bus = Arc::new(Bus::default());
@@ -54,7 +56,12 @@ impl Bench {
     }
 
     fn heard(&self, kind: &str) -> usize {
-        self.heard.lock().unwrap().iter().filter(|heard| *heard == kind).count()
+        self.heard
+            .lock()
+            .unwrap()
+            .iter()
+            .filter(|heard| *heard == kind)
+            .count()
     }
 }
 
@@ -72,7 +79,11 @@ fn skip() -> StubAnswer {
 }
 
 fn asked(prompt: &StubModal) -> Vec<&str> {
-    prompt.asked.iter().map(|(hint, _)| hint.request.clause_id.as_str()).collect()
+    prompt
+        .asked
+        .iter()
+        .map(|(hint, _)| hint.request.clause_id.as_str())
+        .collect()
 }
 
 #[test]
@@ -111,7 +122,10 @@ fn the_next_round_waits_for_the_next_turn_even_when_the_queue_is_full() {
         session.drain_pending(&mut prompt).unwrap();
         assert_eq!(prompt.asked.len(), 1);
         assert_eq!(prompt.asked[0].0.request.round, round);
-        assert_eq!(prompt.asked[0].0.history.len(), usize::try_from(round).unwrap() - 1);
+        assert_eq!(
+            prompt.asked[0].0.history.len(),
+            usize::try_from(round).unwrap() - 1
+        );
     }
 }
 
@@ -140,7 +154,9 @@ fn answers_that_raise_questions_eight_times_over_are_capped_and_nothing_is_lost(
                 inspected: vec!["a.rs".into()],
                 residue: String::new(),
             };
-            self.0.attest(&hint.request.attestation_ref, &failed, "alice").unwrap();
+            self.0
+                .attest(&hint.request.attestation_ref, &failed, "alice")
+                .unwrap();
             self.0.dispatch("A").unwrap();
             Ok(VerdictAnswer::Withdrawn)
         }
@@ -167,8 +183,13 @@ fn an_event_for_a_request_that_is_being_shown_asks_nothing_twice() {
     impl OperatorModalPrompt for Again<'_> {
         fn present_verdict(&mut self, hint: &ModalHint) -> Result<VerdictAnswer, ModalError> {
             self.1 += 1;
-            self.0.bus().publish(&Event::AttestationRequested(hint.request.clone()));
-            Ok(VerdictAnswer::Submit(Submission { verdict: "pass".into(), ..Default::default() }))
+            self.0
+                .bus()
+                .publish(&Event::AttestationRequested(hint.request.clone()));
+            Ok(VerdictAnswer::Submit(Submission {
+                verdict: "pass".into(),
+                ..Default::default()
+            }))
         }
         fn present_escalation(&mut self, _: &ModalHint) -> Result<EscalationChoice, ModalError> {
             Err(ModalError::Left)
@@ -191,11 +212,20 @@ fn every_escalation_presented_is_resolved_once_also_when_the_operator_leaves() {
         let mut prompt = StubModal::new([answer("insufficient-basis", "cannot tell")]);
         session.drain_pending(&mut prompt).unwrap();
     }
-    let mut prompt =
-        StubModal::new([answer("insufficient-basis", "cannot tell"), StubAnswer::Leave]);
-    assert_eq!(session.drain_pending(&mut prompt).unwrap_err().code(), "modal-left");
+    let mut prompt = StubModal::new([
+        answer("insufficient-basis", "cannot tell"),
+        StubAnswer::Leave,
+    ]);
     assert_eq!(
-        prompt.asked.iter().map(|(_, escalation)| *escalation).collect::<Vec<_>>(),
+        session.drain_pending(&mut prompt).unwrap_err().code(),
+        "modal-left"
+    );
+    assert_eq!(
+        prompt
+            .asked
+            .iter()
+            .map(|(_, escalation)| *escalation)
+            .collect::<Vec<_>>(),
         [false, true]
     );
     assert_eq!(bench.heard("escalation-presented"), 1);
@@ -206,11 +236,16 @@ fn every_escalation_presented_is_resolved_once_also_when_the_operator_leaves() {
     let session = bench.session();
     let choice = EscalationChoice::AcceptedRisk("known".into());
     let refused = EscalationChoice::AcceptedRisk("  ".into());
-    let mut prompt =
-        StubModal::new([StubAnswer::Escalation(refused), StubAnswer::Escalation(choice)]);
+    let mut prompt = StubModal::new([
+        StubAnswer::Escalation(refused),
+        StubAnswer::Escalation(choice),
+    ]);
     session.drain_pending(&mut prompt).unwrap();
     assert!(prompt.asked.iter().all(|(_, escalation)| *escalation));
-    assert_eq!(prompt.asked[1].0.problem.as_ref().unwrap().code, "verdict-unit-missing-field");
+    assert_eq!(
+        prompt.asked[1].0.problem.as_ref().unwrap().code,
+        "verdict-unit-missing-field"
+    );
     assert_eq!(bench.heard("escalation-presented"), 2);
     assert_eq!(bench.heard("escalation-resolved accepted-risk"), 1);
     assert_eq!(session.arrow_view("A").unwrap().status.as_str(), "complete");

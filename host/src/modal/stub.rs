@@ -28,7 +28,10 @@ pub struct StubModal {
 impl StubModal {
     /// A prompt with these answers.
     pub fn new(answers: impl IntoIterator<Item = StubAnswer>) -> Self {
-        Self { answers: answers.into_iter().collect(), asked: Vec::new() }
+        Self {
+            answers: answers.into_iter().collect(),
+            asked: Vec::new(),
+        }
     }
 }
 

@@ -95,7 +95,11 @@ impl Policy {
         let engine = Engine::new(&config::engine_config()).map_err(PolicyError::Component)?;
         let component = deserialize(&engine).map_err(PolicyError::Component)?;
         start_clock(&engine);
-        Ok(Self { engine, component, instance: Mutex::new(None) })
+        Ok(Self {
+            engine,
+            component,
+            instance: Mutex::new(None),
+        })
     }
 
     /// Whether `op_id` can name an operator.
@@ -103,8 +107,12 @@ impl Policy {
     /// # Errors
     /// The contract's codes of `validate-op-id`.
     pub fn validate_op_id(&self, op_id: &str) -> Result<(), PolicyError> {
-        self.call(|i| i.policy.ghyll_policy_operators().call_validate_op_id(&mut i.store, op_id))?
-            .map_err(Into::into)
+        self.call(|i| {
+            i.policy
+                .ghyll_policy_operators()
+                .call_validate_op_id(&mut i.store, op_id)
+        })?
+        .map_err(Into::into)
     }
 
     /// Whether `payload` is what `unit` asks for.
@@ -119,9 +127,12 @@ impl Policy {
     ) -> Result<(), PolicyError> {
         let max = limits.max_residue_bytes;
         self.call(|i| {
-            i.policy
-                .ghyll_policy_units()
-                .call_validate_unit_payload(&mut i.store, unit, payload, max)
+            i.policy.ghyll_policy_units().call_validate_unit_payload(
+                &mut i.store,
+                unit,
+                payload,
+                max,
+            )
         })?
         .map_err(Into::into)
     }
@@ -132,7 +143,9 @@ impl Policy {
     /// `policy-component-failed`.
     pub fn encode_unit_payload(&self, payload: &UnitPayload) -> Result<String, PolicyError> {
         self.call(|i| {
-            i.policy.ghyll_policy_units().call_encode_unit_payload(&mut i.store, payload)
+            i.policy
+                .ghyll_policy_units()
+                .call_encode_unit_payload(&mut i.store, payload)
         })
     }
 
@@ -146,7 +159,9 @@ impl Policy {
         arrow: &ArrowDefinition,
     ) -> Result<Hint, PolicyError> {
         self.call(|i| {
-            i.policy.ghyll_policy_hints().call_synthesize_hint(&mut i.store, clause, arrow)
+            i.policy
+                .ghyll_policy_hints()
+                .call_synthesize_hint(&mut i.store, clause, arrow)
         })
     }
 
@@ -155,7 +170,11 @@ impl Policy {
     /// # Errors
     /// `policy-component-failed`.
     pub fn encode_hint(&self, hint: &Hint) -> Result<String, PolicyError> {
-        self.call(|i| i.policy.ghyll_policy_hints().call_encode_hint(&mut i.store, hint))
+        self.call(|i| {
+            i.policy
+                .ghyll_policy_hints()
+                .call_encode_hint(&mut i.store, hint)
+        })
     }
 
     /// The ref of a clause, or of a whole arrow when `clause_id` is empty.
@@ -198,7 +217,9 @@ impl Policy {
     /// The contract's codes of `encode-attestation-path`.
     pub fn encode_path(&self, rec: &Attestation) -> Result<EncodedPath, PolicyError> {
         self.call(|i| {
-            i.policy.ghyll_policy_paths().call_encode_attestation_path(&mut i.store, rec)
+            i.policy
+                .ghyll_policy_paths()
+                .call_encode_attestation_path(&mut i.store, rec)
         })?
         .map_err(Into::into)
     }
@@ -208,8 +229,12 @@ impl Policy {
     /// # Errors
     /// The contract's codes of `validate`.
     pub fn validate(&self, rec: &Attestation, limits: Limits) -> Result<(), PolicyError> {
-        self.call(|i| i.policy.ghyll_policy_records().call_validate(&mut i.store, rec, limits))?
-            .map_err(Into::into)
+        self.call(|i| {
+            i.policy
+                .ghyll_policy_records()
+                .call_validate(&mut i.store, rec, limits)
+        })?
+        .map_err(Into::into)
     }
 
     /// The record's line, linked to the line before it.
@@ -222,7 +247,9 @@ impl Policy {
         prev_chain: &str,
     ) -> Result<EncodedLine, PolicyError> {
         self.call(|i| {
-            i.policy.ghyll_policy_records().call_encode_line(&mut i.store, rec, prev_chain)
+            i.policy
+                .ghyll_policy_records()
+                .call_encode_line(&mut i.store, rec, prev_chain)
         })?
         .map_err(Into::into)
     }
@@ -238,7 +265,9 @@ impl Policy {
         limits: Limits,
     ) -> Result<Checked, PolicyError> {
         self.call(|i| {
-            i.policy.ghyll_policy_records().call_check_lines(&mut i.store, chunk, cursor, limits)
+            i.policy
+                .ghyll_policy_records()
+                .call_check_lines(&mut i.store, chunk, cursor, limits)
         })
     }
 

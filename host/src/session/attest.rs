@@ -83,13 +83,18 @@ impl Session {
         let mut pass_id = None;
         let mut made = 0;
         for arrow in &self.grid.arrows {
-            let attestation_ref = self.policy.attestation_ref(&arrow.id, "", self.grid.version)?;
+            let attestation_ref = self
+                .policy
+                .attestation_ref(&arrow.id, "", self.grid.version)?;
             if let Some(row) = self.db.read(|tx| tx.newest_of_ref(&attestation_ref))? {
                 pass_id.get_or_insert(row.rec.pass_id);
                 continue;
             }
             let pass_id = pass_id.get_or_insert_with(|| self.clock.new_id().to_string());
-            let submission = Submission { verdict: "pass".to_owned(), ..Submission::default() };
+            let submission = Submission {
+                verdict: "pass".to_owned(),
+                ..Submission::default()
+            };
             self.store.record(Attestation {
                 attestation_id: attestation_ref,
                 kind: "on-the-spot".to_owned(),
@@ -129,7 +134,12 @@ impl Session {
     fn check_evidence(&self, submission: &Submission, op_id: &str) -> Result<(), SessionError> {
         self.policy.validate_op_id(op_id)?;
         let mut probe = self.draft(&Request::default(), submission, op_id)?;
-        for field in [&mut probe.attestation_id, &mut probe.arrow_id, &mut probe.clause_id, &mut probe.pass_id] {
+        for field in [
+            &mut probe.attestation_id,
+            &mut probe.arrow_id,
+            &mut probe.clause_id,
+            &mut probe.pass_id,
+        ] {
             "probe".clone_into(field);
         }
         probe.hint_json = "{}".to_owned();
@@ -202,6 +212,8 @@ impl Session {
     pub(super) fn act(&self, recorded: &Arc<Recorded>) -> Result<Effects, SessionError> {
         let now = self.now();
         let rounds_max = self.grid.settings.insufficient_basis_rounds_max;
-        Ok(self.db.transaction(|tx| verdicts::act(tx, recorded, rounds_max, &now))?)
+        Ok(self
+            .db
+            .transaction(|tx| verdicts::act(tx, recorded, rounds_max, &now))?)
     }
 }

@@ -51,17 +51,26 @@ impl Session {
                 let left = deadline.map(|end| end.saturating_duration_since(Instant::now()));
                 let time = left.map_or(*timeout, |left| left.min(*timeout));
                 let verdict = machine::run(run, self.project.root(), time).map_err(|source| {
-                    SessionError::Machine { command: run.join(" "), source }
+                    SessionError::Machine {
+                        command: run.join(" "),
+                        source,
+                    }
                 })?;
                 if time < *timeout && deadline.is_some_and(|end| end <= Instant::now()) {
-                    return Err(SessionError::Deadline { arrow: arrow.id.clone() });
+                    return Err(SessionError::Deadline {
+                        arrow: arrow.id.clone(),
+                    });
                 }
-                self.db.transaction(|tx| self.decide(tx, &pass, clause, &verdict))?;
+                self.db
+                    .transaction(|tx| self.decide(tx, &pass, clause, &verdict))?;
             }
         }
-        let requested = self.db.transaction(|tx| self.request_all(tx, &pass, arrow))?;
+        let requested = self
+            .db
+            .transaction(|tx| self.request_all(tx, &pass, arrow))?;
         for request in &requested {
-            self.bus.publish(&Event::AttestationRequested(request.clone()));
+            self.bus
+                .publish(&Event::AttestationRequested(request.clone()));
         }
         let now = self.now();
         let (status, effects) = self.db.transaction(|tx| {
@@ -71,7 +80,11 @@ impl Session {
             Ok::<_, SessionError>((view.status, effects))
         })?;
         self.publish(effects);
-        Ok(Dispatched { pass_id: pass.pass_id, status, requested })
+        Ok(Dispatched {
+            pass_id: pass.pass_id,
+            status,
+            requested,
+        })
     }
 
     fn take_pass(&self, tx: &Tx<'_>, arrow: &Arrow) -> Result<(Pass, Effects), SessionError> {
@@ -83,7 +96,14 @@ impl Session {
             }
             // Its requests belong to a grid that is no longer asked by.
             let aborted = PassStatus::Aborted;
-            verdicts::end_pass(tx, &pass.pass_id, aborted, "grid-changed", &now, &mut effects)?;
+            verdicts::end_pass(
+                tx,
+                &pass.pass_id,
+                aborted,
+                "grid-changed",
+                &now,
+                &mut effects,
+            )?;
         }
         if let Some(other) = tx.open_pass_on(&arrow.source_role, &arrow.context)? {
             return Err(SessionError::RoleContextBusy {
@@ -172,7 +192,11 @@ impl Session {
         arrow: &Arrow,
     ) -> Result<Vec<Request>, SessionError> {
         let mut requested = Vec::new();
-        for clause in arrow.clauses.iter().filter(|clause| clause.eval == Eval::Attested) {
+        for clause in arrow
+            .clauses
+            .iter()
+            .filter(|clause| clause.eval == Eval::Attested)
+        {
             let view = status::clause(tx, &self.policy, pass.grid_version, arrow, clause)?;
             if view.status == ClauseStatus::Pass {
                 continue;

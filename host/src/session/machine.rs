@@ -37,18 +37,26 @@ pub fn run(argv: &[String], dir: &Path, timeout: Duration) -> io::Result<Machine
     let Some((program, args)) = argv.split_first() else {
         return Err(io::ErrorKind::InvalidInput.into());
     };
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
     runtime.block_on(async {
         let mut command = Command::new(program);
         command.args(args).current_dir(dir).kill_on_drop(true);
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
         #[cfg(unix)]
         command.process_group(0);
         let mut child = match command.spawn() {
             Ok(child) => child,
             Err(e) => {
                 let detail = format!("{program}: cannot be started: {e}");
-                return Ok(MachineVerdict { passed: false, detail });
+                return Ok(MachineVerdict {
+                    passed: false,
+                    detail,
+                });
             }
         };
         let said = tokio::spawn(tail(child.stdout.take()));
@@ -56,12 +64,19 @@ pub fn run(argv: &[String], dir: &Path, timeout: Duration) -> io::Result<Machine
         let Ok(status) = tokio::time::timeout(timeout, child.wait()).await else {
             end_group(&mut child).await;
             let detail = format!("{program}: not done after {} s", timeout.as_secs_f64());
-            return Ok(MachineVerdict { passed: false, detail });
+            return Ok(MachineVerdict {
+                passed: false,
+                detail,
+            });
         };
         let status = status?;
         // Something it left running may hold the pipes: not waited for long.
         let rest = |task: JoinHandle<String>| async {
-            tokio::time::timeout(PIPES, task).await.ok().and_then(Result::ok).unwrap_or_default()
+            tokio::time::timeout(PIPES, task)
+                .await
+                .ok()
+                .and_then(Result::ok)
+                .unwrap_or_default()
         };
         let (said, complained): (String, String) = (rest(said).await, rest(complained).await);
         let mut detail = format!("{program}: {status}");
@@ -71,7 +86,10 @@ pub fn run(argv: &[String], dir: &Path, timeout: Duration) -> io::Result<Machine
                 detail.push_str(text.trim_end());
             }
         }
-        Ok(MachineVerdict { passed: status.success(), detail })
+        Ok(MachineVerdict {
+            passed: status.success(),
+            detail,
+        })
     })
 }
 
@@ -81,14 +99,19 @@ async fn end_group(child: &mut Child) {
     if let Some(pid) = child.id() {
         // No safe call for it in the standard library; the tool is everywhere.
         let group = format!("-{pid}");
-        let _ = Command::new("kill").args(["-KILL", "--", &group]).status().await;
+        let _ = Command::new("kill")
+            .args(["-KILL", "--", &group])
+            .status()
+            .await;
     }
     let _ = child.kill().await;
 }
 
 /// The end of what comes out of a pipe, all of which is read.
 async fn tail(pipe: Option<impl AsyncRead + Unpin>) -> String {
-    let Some(mut pipe) = pipe else { return String::new() };
+    let Some(mut pipe) = pipe else {
+        return String::new();
+    };
     let mut kept = Vec::new();
     let mut buffer = [0; 4096];
     while let Ok(read) = pipe.read(&mut buffer).await {
@@ -132,6 +155,10 @@ mod tests {
         let argv = ["no-such-program-here".to_owned()];
         let verdict = run(&argv, Path::new("/"), Duration::from_secs(1)).unwrap();
         assert!(!verdict.passed);
-        assert!(verdict.detail.starts_with("no-such-program-here: cannot be started"));
+        assert!(
+            verdict
+                .detail
+                .starts_with("no-such-program-here: cannot be started")
+        );
     }
 }

@@ -8,6 +8,7 @@
 mod attest;
 mod dispatch;
 mod machine;
+mod preview;
 mod recovery;
 mod turn;
 
@@ -15,12 +16,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 pub use attest::Submission;
 pub use dispatch::Dispatched;
-pub use recovery::{Preview, preview};
+pub use preview::{Preview, preview};
 
 use crate::bus::Bus;
 use crate::clock::Clock;
 use crate::engine::{ENGINE_DB, EngineDb, EngineError, Request};
 use crate::grid::{Grid, GridError};
+use crate::losses::{ACCEPTED_LOSSES, AcceptedLosses};
 use crate::modal::{DrainError, ModalDriver, OperatorModalPrompt};
 use crate::policy::{Limits, Policy, PolicyError};
 use crate::project::{Project, ProjectError, SessionLock};
@@ -29,6 +31,9 @@ use crate::store::disk::{CapDisk, Disk};
 use crate::store::load::{self, LoadError, Notice, Sources};
 use crate::store::{AttestationStore, FlatFile, StoreError};
 use crate::verdicts::Effects;
+
+/// More versions of a grid than any project has.
+const GRID_VERSIONS_MAX: u64 = 10_000;
 
 /// Why a session could not do what it was asked to.
 #[derive(Debug, thiserror::Error)]
@@ -146,7 +151,22 @@ pub struct Session {
 
 /// The limits a grid sets for the policy.
 pub fn limits(grid: &Grid) -> Limits {
-    Limits { max_residue_bytes: grid.settings.residue_note_max_bytes }
+    Limits {
+        max_residue_bytes: grid.settings.residue_note_max_bytes,
+    }
+}
+
+/// The limits records are read by: the widest that any version of the grid
+/// ever set, for a record is not made wrong by a grid that came after it.
+pub fn read_limits(ghyll: &cap_std::fs::Dir) -> Limits {
+    let newest = Grid::active_version(ghyll).unwrap_or(1);
+    let widest = (1..=newest.min(GRID_VERSIONS_MAX))
+        .filter_map(|version| Grid::read_version(ghyll, version).ok())
+        .map(|grid| limits(&grid).max_residue_bytes)
+        .max();
+    Limits {
+        max_residue_bytes: widest.unwrap_or_default(),
+    }
 }
 
 impl Session {
@@ -162,8 +182,10 @@ impl Session {
         clock: Arc<dyn Clock>,
         bus: Arc<Bus>,
     ) -> Result<Self, SessionError> {
-        let disk = CapDisk::new(project.ghyll())
-            .map_err(|source| SessionError::Io { path: project.path_of(""), source })?;
+        let disk = CapDisk::new(project.ghyll()).map_err(|source| SessionError::Io {
+            path: project.path_of(""),
+            source,
+        })?;
         Self::open_on(project, policy, clock, bus, Arc::new(disk))
     }
 
@@ -183,7 +205,17 @@ impl Session {
         let db = Arc::new(EngineDb::open(&project.path_of(ENGINE_DB))?);
         let limits = limits(&grid);
         let flat = FlatFile::new(Arc::clone(&disk));
-        let sources = Sources { policy: &policy, limits, disk: disk.as_ref(), db: &db };
+        let losses = AcceptedLosses::read(disk.as_ref()).map_err(|source| SessionError::Io {
+            path: project.path_of(ACCEPTED_LOSSES),
+            source,
+        })?;
+        let sources = Sources {
+            policy: &policy,
+            limits: read_limits(project.ghyll()),
+            disk: disk.as_ref(),
+            db: &db,
+            losses: &losses,
+        };
         let notices = load::load(sources, &flat)?;
         for notice in &notices {
             tracing::warn!("{notice}");
@@ -237,7 +269,10 @@ impl Session {
 
     /// Who answers now.
     pub fn op_id(&self) -> Option<String> {
-        self.op_id.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.op_id
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     /// Where an arrow stands.
@@ -246,7 +281,9 @@ impl Session {
     /// `arrow-unknown`, `engine-db-…`.
     pub fn arrow_view(&self, arrow_id: &str) -> Result<ArrowView, SessionError> {
         let arrow = find_arrow(&self.grid, arrow_id)?;
-        Ok(self.db.read(|tx| status::arrow(tx, &self.policy, &self.grid, arrow))?)
+        Ok(self
+            .db
+            .read(|tx| status::arrow(tx, &self.policy, &self.grid, arrow))?)
     }
 
     /// What operators are asked now, oldest first.
@@ -317,10 +354,7 @@ impl Session {
 ///
 /// # Errors
 /// `arrow-unknown`.
-pub fn find_arrow<'a>(
-    grid: &'a Grid,
-    id: &str,
-) -> Result<&'a crate::grid::Arrow, SessionError> {
+pub fn find_arrow<'a>(grid: &'a Grid, id: &str) -> Result<&'a crate::grid::Arrow, SessionError> {
     grid.arrow(id).ok_or_else(|| SessionError::ArrowUnknown {
         id: id.to_owned(),
         nearest: crate::nearest::nearest(id, grid.arrows.iter().map(|arrow| arrow.id.as_str())),

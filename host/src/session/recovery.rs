@@ -7,39 +7,9 @@ use std::sync::Arc;
 
 use super::{Session, SessionError};
 use crate::bus::Event;
-use crate::engine::{EngineError, Pass, PassStatus, Request, Row, Tx};
+use crate::engine::{EngineError, PassStatus};
 use crate::store::Recorded;
 use crate::verdicts::{self, Effects};
-
-/// What recovery would do.
-#[derive(Debug, Default, Clone)]
-pub struct Preview {
-    /// Verdicts in the tree that have not yet taken effect.
-    pub replay: Vec<Row>,
-    /// Requests that would be asked again.
-    pub republish: Vec<Request>,
-    /// Open passes in which nothing waits.
-    pub abort: Vec<Pass>,
-}
-
-/// What recovery would do now. Verdicts to be replayed may change the rest.
-///
-/// # Errors
-/// `engine-db-…`.
-pub fn preview(tx: &Tx<'_>) -> Result<Preview, EngineError> {
-    let mut preview =
-        Preview { replay: tx.unacted()?, republish: tx.pending()?, ..Preview::default() };
-    let replayed = |r: &Request| {
-        preview.replay.iter().any(|row| row.attestation_ref == r.attestation_ref)
-    };
-    preview.republish.retain(|request| !replayed(request));
-    for pass in tx.open_passes()? {
-        if tx.pending_in(&pass.pass_id)? == 0 {
-            preview.abort.push(pass);
-        }
-    }
-    Ok(preview)
-}
 
 impl Session {
     /// Recovers, in one transaction, then tells of it.
@@ -52,12 +22,16 @@ impl Session {
             for row in tx.unacted()? {
                 let asked = tx.pending_on(&row.attestation_ref)?;
                 let id = row.rec.attestation_id.clone();
-                let recorded = Arc::new(Recorded { row, line: String::new() });
+                let recorded = Arc::new(Recorded {
+                    row,
+                    line: String::new(),
+                });
                 let effects = verdicts::act(tx, &recorded, rounds_max, &now)?;
-                all.events.extend(asked.map(|request| Event::RecoveryAttestationReplay {
-                    request,
-                    attestation_id: id,
-                }));
+                all.events
+                    .extend(asked.map(|request| Event::RecoveryAttestationReplay {
+                        request,
+                        attestation_id: id,
+                    }));
                 all.events.extend(effects.events);
                 // What is asked again is among the pending ones below.
             }
@@ -68,11 +42,13 @@ impl Session {
                 }
                 tx.end_pass(&pass.pass_id, PassStatus::Aborted, "crash", &now)?;
                 let pass = tx.pass(&pass.pass_id)?.unwrap_or(pass);
-                all.events.push(Event::RecoveryPassAbortedCrash(pass.clone()));
+                all.events
+                    .push(Event::RecoveryPassAbortedCrash(pass.clone()));
                 all.events.push(Event::PassClosed(pass));
             }
             for request in tx.pending()? {
-                all.events.push(Event::RecoveryAttestationRepublished(request));
+                all.events
+                    .push(Event::RecoveryAttestationRepublished(request));
             }
             Ok::<_, EngineError>(all)
         })?;

@@ -3,7 +3,9 @@
 //! Tree files and the flat file are both of this kind. When a write fails, the
 //! bytes that reached the file are cut off again before anything else may be
 //! written; while that cannot be done the file refuses every further line, so
-//! that the next one never lands behind half of another.
+//! that the next one never lands behind half of another. A file that somebody
+//! else changed, replaced or removed takes nothing either: a line in it would
+//! not be where its reader looks.
 
 use std::io;
 
@@ -22,10 +24,14 @@ pub struct Appended {
 pub struct AppendFile {
     path: String,
     file: Box<dyn DiskFile>,
+    /// Which file was opened under the path.
+    id: (u64, u64),
     /// Length of what is known to be good.
     len: u64,
     /// The last good bytes, to be found again after a failed fsync.
     tail: Vec<u8>,
+    /// The most that may stand behind what is good: a write that failed.
+    pending: u64,
     /// Whether the file holds exactly what is known to be good.
     sound: bool,
     /// Whether the way to the file is known to be durable.
@@ -36,49 +42,57 @@ pub struct AppendFile {
 const TAIL: u64 = 4096;
 
 impl AppendFile {
-    /// Opens (or makes) the file with all directories above it.
+    /// Opens the file, which must have `expected` bytes of whole lines. Only
+    /// when that is none is it made, with all directories above it.
     ///
     /// # Errors
-    /// Those of the disk; a file that does not have `expected` bytes is
-    /// refused, for then somebody else wrote to it.
+    /// Those of the disk; a file of another length is refused, for then
+    /// somebody else wrote to it.
     pub fn open(disk: &dyn Disk, path: &str, expected: u64) -> io::Result<Self> {
-        for dir in parents(path) {
-            disk.create_dir(dir)?;
+        let mut file = if expected == 0 {
+            make(disk, path)?
+        } else {
+            disk.open_append(path)?
+        };
+        let meta = file.meta()?;
+        if meta.bytes != expected {
+            return Err(changed(meta.bytes, expected));
         }
-        let mut file = disk.open_append(path)?;
-        let len = file.meta()?.bytes;
-        if len != expected {
-            return Err(io::Error::other(format!(
-                "has {len} bytes where {expected} were written: somebody else changed it"
-            )));
+        let tail = read_tail(file.as_mut(), expected)?;
+        if tail.last().is_some_and(|last| *last != b'\n') {
+            return Err(io::Error::other("ends in a partial line"));
         }
-        let tail = read_tail(file.as_mut(), len)?;
-        Ok(Self { path: path.to_owned(), file, len, tail, sound: true, linked: len > 0 })
+        Ok(Self {
+            path: path.to_owned(),
+            file,
+            id: meta.id,
+            len: expected,
+            tail,
+            pending: 0,
+            sound: true,
+            linked: expected > 0,
+        })
     }
 
-    /// Appends `line` with one write and makes it durable, together with the
-    /// directories that lead to it the first time.
+    /// Appends `lines`, whole ones, with one write and makes them durable,
+    /// together with the directories that lead to the file the first time.
     ///
     /// # Errors
     /// Those of the disk. The file then holds what it held before, or refuses
     /// further lines until it can be brought back to that.
-    pub fn append(&mut self, disk: &dyn Disk, line: &[u8]) -> io::Result<Appended> {
+    pub fn append(&mut self, disk: &dyn Disk, lines: &[u8]) -> io::Result<Appended> {
         if !self.sound {
             self.restore(disk)?;
         }
-        let found = self.file.meta()?.bytes;
-        if found != self.len {
-            return Err(io::Error::other(format!(
-                "has {found} bytes where {} were written: somebody else changed it",
-                self.len
-            )));
-        }
-        match self.write_durably(disk, line) {
+        self.check_place(disk, self.len)?;
+        self.pending = lines.len() as u64;
+        match self.write_durably(disk, lines) {
             Ok(meta) => {
                 let offset = self.len;
-                self.len += line.len() as u64;
-                let from = line.len().saturating_sub(TAIL as usize);
-                self.tail = line.get(from..).unwrap_or_default().to_vec();
+                self.len += self.pending;
+                self.pending = 0;
+                let from = lines.len().saturating_sub(TAIL as usize);
+                self.tail = lines.get(from..).unwrap_or_default().to_vec();
                 Ok(Appended { offset, meta })
             }
             Err(error) => {
@@ -90,22 +104,32 @@ impl AppendFile {
         }
     }
 
-    /// Whether the file may be written to as it stands.
+    /// Whether the file holds exactly what is known to be good.
     pub fn is_sound(&self) -> bool {
         self.sound
     }
 
-    fn write_durably(&mut self, disk: &dyn Disk, line: &[u8]) -> io::Result<Meta> {
+    /// Whether the open file is still the one its path leads to, `len` long.
+    fn check_place(&self, disk: &dyn Disk, len: u64) -> io::Result<Meta> {
+        match disk.meta(&self.path)? {
+            None => Err(io::Error::other("somebody else removed it")),
+            Some(meta) if meta.id != self.id => Err(io::Error::other("somebody else replaced it")),
+            Some(meta) if meta.bytes != len => Err(changed(meta.bytes, len)),
+            Some(meta) => Ok(meta),
+        }
+    }
+
+    fn write_durably(&mut self, disk: &dyn Disk, lines: &[u8]) -> io::Result<Meta> {
         let written = loop {
-            match self.file.write(line) {
+            match self.file.write(lines) {
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
                 other => break other?,
             }
         };
-        if written != line.len() {
+        if written != lines.len() {
             return Err(io::Error::new(
                 io::ErrorKind::WriteZero,
-                format!("only {written} of {} bytes could be written", line.len()),
+                format!("only {written} of {} bytes could be written", lines.len()),
             ));
         }
         self.file.sync()?;
@@ -113,29 +137,51 @@ impl AppendFile {
             sync_parents(disk, &self.path)?;
             self.linked = true;
         }
-        let meta = self.file.meta()?;
-        if meta.bytes != self.len + line.len() as u64 {
-            return Err(io::Error::other("somebody else wrote to it at the same time"));
-        }
-        Ok(meta)
+        // A line is on record only where a reader will find it.
+        self.check_place(disk, self.len + self.pending)
     }
 
     /// Brings the file back to what is known to be good, on a new handle: after
     /// a failed fsync neither the old handle nor its cached pages are trusted.
     fn restore(&mut self, disk: &dyn Disk) -> io::Result<()> {
-        let mut file = disk.open_append(&self.path)?;
-        // Checked before cutting: lengthening a file would fill it with zeros.
-        if file.meta()?.bytes < self.len
-            || !read_tail(file.as_mut(), self.len)?.ends_with(&self.tail)
-        {
+        let mut file = if self.len == 0 {
+            // Nothing good was in it: if it is gone, a new one is as good.
+            self.linked = false;
+            make(disk, &self.path)?
+        } else {
+            disk.open_append(&self.path)?
+        };
+        let meta = file.meta()?;
+        // Checked before cutting: lengthening a file would fill it with zeros,
+        // and what is not ours is not cut off.
+        if meta.bytes < self.len || !read_tail(file.as_mut(), self.len)?.ends_with(&self.tail) {
             return Err(io::Error::other("no longer holds what was written to it"));
+        }
+        if meta.bytes > self.len + self.pending {
+            return Err(changed(meta.bytes, self.len));
         }
         file.set_len(self.len)?;
         file.sync()?;
         self.file = file;
+        self.id = meta.id;
+        self.pending = 0;
         self.sound = true;
         Ok(())
     }
+}
+
+/// Opens the file, making it and the directories above it where needed.
+fn make(disk: &dyn Disk, path: &str) -> io::Result<Box<dyn DiskFile>> {
+    for dir in parents(path) {
+        disk.create_dir(dir)?;
+    }
+    disk.create_append(path)
+}
+
+fn changed(found: u64, expected: u64) -> io::Error {
+    io::Error::other(format!(
+        "has {found} bytes where {expected} were written: somebody else changed it"
+    ))
 }
 
 /// Makes every directory entry on the way to `path` durable, deepest first.
@@ -150,7 +196,9 @@ pub fn sync_parents(disk: &dyn Disk, path: &str) -> io::Result<()> {
 }
 
 fn parents(path: &str) -> Vec<&str> {
-    path.match_indices('/').filter_map(|(at, _)| path.get(..at)).collect()
+    path.match_indices('/')
+        .filter_map(|(at, _)| path.get(..at))
+        .collect()
 }
 
 fn read_tail(file: &mut dyn DiskFile, len: u64) -> io::Result<Vec<u8>> {

@@ -7,7 +7,7 @@
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::time::UNIX_EPOCH;
 
-use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt};
+use cap_fs_ext::{DirExt, FollowSymlinks, MetadataExt, OpenOptionsFollowExt};
 use cap_std::fs::{Dir, File, FileType, Metadata, OpenOptions};
 
 /// What a directory entry is.
@@ -32,6 +32,8 @@ pub struct Meta {
     pub bytes: u64,
     /// Time of last change of content, nanoseconds since 1970.
     pub mtime_ns: i64,
+    /// Which file it is, whatever its name: device and inode.
+    pub id: (u64, u64),
 }
 
 /// A directory entry.
@@ -53,7 +55,9 @@ pub trait Disk: Send + Sync {
     fn create_dir(&self, dir: &str) -> io::Result<()>;
     /// Makes the entries of a directory durable.
     fn sync_dir(&self, dir: &str) -> io::Result<()>;
-    /// Opens a file to read and append, making it if needed.
+    /// Opens a file to read and append, making it if it is not there.
+    fn create_append(&self, path: &str) -> io::Result<Box<dyn DiskFile>>;
+    /// Opens a file that is there to read and append.
     fn open_append(&self, path: &str) -> io::Result<Box<dyn DiskFile>>;
     /// Opens a file to read.
     fn open_read(&self, path: &str) -> io::Result<Box<dyn DiskFile>>;
@@ -89,7 +93,9 @@ impl CapDisk {
     /// # Errors
     /// If the capability cannot be duplicated.
     pub fn new(root: &Dir) -> io::Result<Self> {
-        Ok(Self { root: root.try_clone()? })
+        Ok(Self {
+            root: root.try_clone()?,
+        })
     }
 
     /// Walks down one component at a time, so that no link is followed.
@@ -117,13 +123,17 @@ impl CapDisk {
                 Kind::Other => return Err(io::Error::other("not an ordinary file")),
             }
         }
-        Ok(Box::new(dir.open_with(name, options.follow(FollowSymlinks::No))?))
+        Ok(Box::new(
+            dir.open_with(name, options.follow(FollowSymlinks::No))?,
+        ))
     }
 }
 
 impl Disk for CapDisk {
     fn meta(&self, path: &str) -> io::Result<Option<Meta>> {
-        let found = self.parent(path).and_then(|(dir, name)| dir.symlink_metadata(name));
+        let found = self
+            .parent(path)
+            .and_then(|(dir, name)| dir.symlink_metadata(name));
         match found {
             Ok(meta) => Ok(Some(meta_of(&meta))),
             Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -136,10 +146,14 @@ impl Disk for CapDisk {
         for entry in self.dir(dir)?.entries()? {
             let entry = entry?;
             entries.push(match entry.file_name().into_string() {
-                Ok(name) => Entry { name, kind: kind(entry.file_type()?) },
-                Err(name) => {
-                    Entry { name: name.to_string_lossy().into_owned(), kind: Kind::Other }
-                }
+                Ok(name) => Entry {
+                    name,
+                    kind: kind(entry.file_type()?),
+                },
+                Err(name) => Entry {
+                    name: name.to_string_lossy().into_owned(),
+                    kind: Kind::Other,
+                },
             });
         }
         entries.sort_by(|a, b| a.name.cmp(&b.name));
@@ -160,8 +174,13 @@ impl Disk for CapDisk {
         crate::project::sync(&self.dir(dir)?)
     }
 
+    fn create_append(&self, path: &str) -> io::Result<Box<dyn DiskFile>> {
+        let mut options = OpenOptions::new();
+        self.open(path, options.read(true).append(true).create(true))
+    }
+
     fn open_append(&self, path: &str) -> io::Result<Box<dyn DiskFile>> {
-        self.open(path, OpenOptions::new().read(true).append(true).create(true))
+        self.open(path, OpenOptions::new().read(true).append(true))
     }
 
     fn open_read(&self, path: &str) -> io::Result<Box<dyn DiskFile>> {
@@ -218,11 +237,17 @@ fn kind(kind: FileType) -> Kind {
 }
 
 fn meta_of(meta: &Metadata) -> Meta {
-    let mtime = meta.modified().ok().and_then(|t| t.into_std().duration_since(UNIX_EPOCH).ok());
+    let mtime = meta
+        .modified()
+        .ok()
+        .and_then(|t| t.into_std().duration_since(UNIX_EPOCH).ok());
     Meta {
         kind: kind(meta.file_type()),
         bytes: meta.len(),
-        mtime_ns: mtime.and_then(|t| i64::try_from(t.as_nanos()).ok()).unwrap_or(0),
+        mtime_ns: mtime
+            .and_then(|t| i64::try_from(t.as_nanos()).ok())
+            .unwrap_or(0),
+        id: (meta.dev(), meta.ino()),
     }
 }
 
@@ -259,13 +284,17 @@ impl Prefix {
 impl DiskFile for Prefix {
     fn meta(&self) -> io::Result<Meta> {
         let meta = self.file.meta()?;
-        Ok(Meta { bytes: meta.bytes.min(self.bytes), ..meta })
+        Ok(Meta {
+            bytes: meta.bytes.min(self.bytes),
+            ..meta
+        })
     }
 
     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
         let left = usize::try_from(self.bytes.saturating_sub(offset)).unwrap_or(usize::MAX);
         let room = buffer.len().min(left);
-        self.file.read_at(offset, buffer.get_mut(..room).unwrap_or_default())
+        self.file
+            .read_at(offset, buffer.get_mut(..room).unwrap_or_default())
     }
 
     fn write(&mut self, _: &[u8]) -> io::Result<usize> {

@@ -21,12 +21,15 @@ pub struct FlatFile {
 impl FlatFile {
     /// The flat file below `.ghyll`, opened when it is first needed.
     pub fn new(disk: Arc<dyn Disk>) -> Self {
-        Self { disk, file: Mutex::new(None) }
+        Self {
+            disk,
+            file: Mutex::new(None),
+        }
     }
 }
 
 impl FlatFile {
-    /// Appends a line, durably or not at all.
+    /// Appends whole lines, durably or not at all.
     ///
     /// # Errors
     /// Those of the disk.
@@ -39,7 +42,12 @@ impl FlatFile {
                 empty.insert(AppendFile::open(self.disk.as_ref(), FLAT_FILE, bytes)?)
             }
         };
-        file.append(self.disk.as_ref(), line).map(drop)
+        let result = file.append(self.disk.as_ref(), line).map(drop);
+        if result.is_err() && file.is_sound() {
+            // Somebody else changed it: the next line goes behind what is there.
+            *slot = None;
+        }
+        result
     }
 }
 
@@ -49,6 +57,7 @@ impl Observer for FlatFile {
     }
 
     fn recorded(&self, recorded: &Recorded) -> Result<(), String> {
-        self.append(recorded.line.as_bytes()).map_err(|e| format!("{FLAT_FILE}: {e}"))
+        self.append(recorded.line.as_bytes())
+            .map_err(|e| format!("{FLAT_FILE}: {e}"))
     }
 }

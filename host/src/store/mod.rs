@@ -4,7 +4,7 @@
 //! surface: judged by the policy, durable in the audit tree, indexed, and
 //! only then, with no lock held, told to observers and to the bus.
 
-mod append;
+pub mod append;
 pub mod disk;
 mod flat;
 pub mod load;
@@ -13,6 +13,7 @@ mod tree;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+pub use crate::engine::Recorded;
 pub use flat::{FLAT_FILE, FlatFile};
 pub use tree::{AuditTree, Found, TREE_DIR, walk};
 
@@ -66,15 +67,6 @@ impl StoreError {
     }
 }
 
-/// A record that is durable in the tree.
-#[derive(Debug, Clone)]
-pub struct Recorded {
-    /// The record and where it stands.
-    pub row: Row,
-    /// Its line, `\n` included.
-    pub line: String,
-}
-
 /// Something told of every record after it is durable.
 pub trait Observer: Send + Sync {
     /// What it keeps, for messages.
@@ -124,8 +116,18 @@ impl AttestationStore {
         disk: Arc<dyn disk::Disk>,
         observers: Vec<Box<dyn Observer>>,
     ) -> Self {
-        let writer = Mutex::new(Writer { tree: AuditTree::new(disk), unindexed: Vec::new() });
-        Self { policy, limits, db, bus, observers, writer }
+        let writer = Mutex::new(Writer {
+            tree: AuditTree::new(disk),
+            unindexed: Vec::new(),
+        });
+        Self {
+            policy,
+            limits,
+            db,
+            bus,
+            observers,
+            writer,
+        }
     }
 
     /// Records `rec`. The same record again is a silent success.
@@ -151,6 +153,8 @@ impl AttestationStore {
         mut rec: Attestation,
     ) -> Result<Arc<Recorded>, StoreError> {
         let mut writer = self.writer();
+        // Before the round is chosen: an answer may wait to be indexed.
+        self.index_backlog(&mut writer)?;
         let newest = self.db.read(|tx| tx.newest_of_ref(attestation_ref))?;
         let round = newest.map_or(0, |row| row.round).saturating_add(1);
         rec.attestation_id = self.policy.attestation_id(attestation_ref, round)?;
@@ -178,7 +182,13 @@ impl AttestationStore {
             if row.rec != rec {
                 return Err(StoreError::Duplicate(rec.attestation_id));
             }
-            return Ok(Written { recorded: Recorded { row, line: String::new() }, news: None });
+            return Ok(Written {
+                recorded: Recorded {
+                    row,
+                    line: String::new(),
+                },
+                news: None,
+            });
         }
 
         let before = self.db.read(|tx| tx.head(&place.path))?.unwrap_or_default();
@@ -187,7 +197,10 @@ impl AttestationStore {
         let appended = writer
             .tree
             .append(&place.path, before.bytes, encoded.line.as_bytes())
-            .map_err(|source| StoreError::WriteFailed { path: place.path, source })?;
+            .map_err(|source| StoreError::WriteFailed {
+                path: place.path,
+                source,
+            })?;
 
         // From here on the verdict stands, whatever fails.
         row.offset = appended.offset;
@@ -201,8 +214,14 @@ impl AttestationStore {
         writer.unindexed.push((row.clone(), head));
         let index_failure = self.index_backlog(writer).err().map(|e| e.to_string());
         Ok(Written {
-            recorded: Recorded { row, line: encoded.line },
-            news: Some(News { substituted: place.substituted, index_failure }),
+            recorded: Recorded {
+                row,
+                line: encoded.line,
+            },
+            news: Some(News {
+                substituted: place.substituted,
+                index_failure,
+            }),
         })
     }
 
@@ -210,7 +229,9 @@ impl AttestationStore {
     /// not be read again is never on record.
     fn read_back(&self, line: &str, path: &str, before: &Head) -> Result<Row, StoreError> {
         let cursor = reader::cursor(Surface::Tree(path.to_owned()), before);
-        let checked = self.policy.check_lines(line.as_bytes(), &cursor, self.limits)?;
+        let checked = self
+            .policy
+            .check_lines(line.as_bytes(), &cursor, self.limits)?;
         let unreadable = || StoreError::Unreadable(path.to_owned());
         let line = checked.lines.into_iter().next().ok_or_else(unreadable)?;
         if let Some(problem) = line.problems.first() {
@@ -239,7 +260,9 @@ impl AttestationStore {
     /// Step 4, with no lock held: observers first, then the bus.
     fn tell(&self, written: Written) -> Arc<Recorded> {
         let recorded = Arc::new(written.recorded);
-        let Some(news) = written.news else { return recorded };
+        let Some(news) = written.news else {
+            return recorded;
+        };
         let mut failures = Vec::new();
         failures.extend(news.index_failure.map(|message| ("index", message)));
         for observer in &self.observers {
@@ -248,7 +271,11 @@ impl AttestationStore {
             }
         }
         if !news.substituted.is_empty() {
-            tracing::warn!(code = PATH_TOO_LONG, path = recorded.row.path, "path truncated");
+            tracing::warn!(
+                code = PATH_TOO_LONG,
+                path = recorded.row.path,
+                "path truncated"
+            );
             self.bus.publish(&Event::AttestationPathTruncated {
                 recorded: Arc::clone(&recorded),
                 substituted: news.substituted,
@@ -262,7 +289,8 @@ impl AttestationStore {
                 message,
             });
         }
-        self.bus.publish(&Event::AttestationRecorded(Arc::clone(&recorded)));
+        self.bus
+            .publish(&Event::AttestationRecorded(Arc::clone(&recorded)));
         recorded
     }
 

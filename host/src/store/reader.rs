@@ -36,7 +36,10 @@ pub struct Line<'a> {
 impl Line<'_> {
     /// Whether it is the unfinished last line of its file.
     pub fn is_partial(&self) -> bool {
-        self.checked.problems.iter().any(|p| p.code == "attestation-line-partial")
+        self.checked
+            .problems
+            .iter()
+            .any(|p| p.code == "attestation-line-partial")
     }
 }
 
@@ -87,7 +90,10 @@ pub fn read_lines<E: From<ReadError>>(
                     .checked_sub(origin)
                     .and_then(|from| buffer.get(from as usize..(from + line.length) as usize))
                     .unwrap_or_default();
-                each(Line { checked: line, bytes })?;
+                each(Line {
+                    checked: line,
+                    bytes,
+                })?;
             }
             let at_end = cursor.at_end;
             cursor = checked.cursor;
@@ -108,7 +114,11 @@ pub fn read_lines<E: From<ReadError>>(
 pub fn row(line: CheckedLine, path: &str) -> Option<Row> {
     Some(Row {
         rec: line.rec?,
-        chain: if line.chained { line.chain } else { String::new() },
+        chain: if line.chained {
+            line.chain
+        } else {
+            String::new()
+        },
         attestation_ref: line.attestation_ref,
         round: line.round,
         path: path.to_owned(),

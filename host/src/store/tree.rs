@@ -21,7 +21,10 @@ pub struct AuditTree {
 impl AuditTree {
     /// The tree below `.ghyll`.
     pub fn new(disk: Arc<dyn Disk>) -> Self {
-        Self { disk, open: HashMap::new() }
+        Self {
+            disk,
+            open: HashMap::new(),
+        }
     }
 
     /// Appends a line to the file at `path` (below the tree's root), which
@@ -39,15 +42,20 @@ impl AuditTree {
             let file = AppendFile::open(self.disk.as_ref(), &full, expected)?;
             self.open.insert(path.to_owned(), file);
         }
-        match self.open.get_mut(path) {
-            Some(file) => file.append(self.disk.as_ref(), line),
-            None => Err(io::ErrorKind::NotFound.into()),
+        let Some(file) = self.open.get_mut(path) else {
+            return Err(io::ErrorKind::NotFound.into());
+        };
+        let result = file.append(self.disk.as_ref(), line);
+        if result.is_err() && file.is_sound() {
+            // Opened anew the next time: it may be another file by then.
+            self.open.remove(path);
         }
+        result
     }
 }
 
 /// Something in the tree.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub enum Found {
     /// A file where records belong.
     Lines(Meta),
@@ -55,26 +63,29 @@ pub enum Found {
     Symlink,
     /// A file or directory that has no place here.
     Foreign,
+    /// A file or directory that could not be looked at.
+    Unreadable(io::Error),
 }
 
 /// Walks the tree in order of names and tells of everything but the
 /// directories on the way. Paths are below the tree's root.
 ///
 /// # Errors
-/// Those of the disk (with the path below `.ghyll`) and of `each`.
+/// Those of `each`.
 pub fn walk<E>(
     disk: &dyn Disk,
     root: &str,
     each: &mut dyn FnMut(String, Found) -> Result<(), E>,
-    fail: &dyn Fn(&str, io::Error) -> E,
 ) -> Result<(), E> {
-    descend(disk, root, "", 0, each, fail)
+    descend(disk, root, "", 0, each)
 }
 
 /// `v<N>/<context>/stratum-<S>/<role-pair>/<pass-id>.jsonl`
 fn belongs(depth: usize, name: &str) -> bool {
     match depth {
-        0 => name.strip_prefix('v').is_some_and(|n| n.parse::<u64>().is_ok_and(|v| v.to_string() == n)),
+        0 => name
+            .strip_prefix('v')
+            .is_some_and(|n| n.parse::<u64>().is_ok_and(|v| v.to_string() == n)),
         // The init arrow's stratum directory is `stratum-init`.
         2 => name.starts_with("stratum-"),
         4 => name.ends_with(".jsonl"),
@@ -88,27 +99,33 @@ fn descend<E>(
     below: &str,
     depth: usize,
     each: &mut dyn FnMut(String, Found) -> Result<(), E>,
-    fail: &dyn Fn(&str, io::Error) -> E,
 ) -> Result<(), E> {
-    let join = |a: &str, b: &str| if a.is_empty() { b.to_owned() } else { format!("{a}/{b}") };
     let here = join(root, below);
-    let here = here.trim_end_matches('/');
-    for entry in disk.list(here).map_err(|e| fail(here, e))? {
+    let entries = match disk.list(&here) {
+        Ok(entries) => entries,
+        Err(e) => return each(below.to_owned(), Found::Unreadable(e)),
+    };
+    for entry in entries {
         let path = join(below, &entry.name);
         let belongs = belongs(depth, &entry.name);
         match entry.kind {
             Kind::Symlink => each(path, Found::Symlink)?,
-            Kind::Dir if belongs && depth < 4 => descend(disk, root, &path, depth + 1, each, fail)?,
-            Kind::File if belongs && depth == 4 => {
-                let full = join(root, &path);
-                match disk.meta(&full).map_err(|e| fail(&full, e))? {
-                    Some(meta) => each(path, Found::Lines(meta))?,
-                    // Gone since it was listed: nothing to tell.
-                    None => {}
-                }
-            }
+            Kind::Dir if belongs && depth < 4 => descend(disk, root, &path, depth + 1, each)?,
+            Kind::File if belongs && depth == 4 => match disk.meta(&join(root, &path)) {
+                Ok(Some(meta)) => each(path, Found::Lines(meta))?,
+                // Gone since it was listed: nothing to tell.
+                Ok(None) => {}
+                Err(e) => each(path, Found::Unreadable(e))?,
+            },
             _ => each(path, Found::Foreign)?,
         }
     }
     Ok(())
+}
+
+fn join(a: &str, b: &str) -> String {
+    match (a, b) {
+        ("", path) | (path, "") => path.to_owned(),
+        (a, b) => format!("{a}/{b}"),
+    }
 }

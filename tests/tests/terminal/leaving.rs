@@ -44,7 +44,10 @@ fn ctrl_c_at_any_question_leaves_it_open_and_nothing_else_is_lost() {
     pane.prompt(GHYLL);
     pane.keys(CTRL_C);
     assert_eq!(pane.exit_code(), 0);
-    assert_eq!(fields(project.path(), "attestation_id"), ["att-A-checkout-C1-v1"]);
+    assert_eq!(
+        fields(project.path(), "attestation_id"),
+        ["att-A-checkout-C1-v1"]
+    );
     assert_eq!(fields(project.path(), "verdict"), ["pass"]);
     asks_first(project.path(), "att-A-checkout-C2-v1, round 1");
 }
@@ -75,7 +78,10 @@ fn an_escalation_is_passed_by_neither_enter_nor_skip_nor_ctrl_c_nor_ctrl_d() {
     pane.prompt(DECIDE);
     pane.keys(CTRL_D);
     assert_eq!(pane.exit_code(), 0);
-    assert_eq!(fields(project.path(), "verdict")[2..], ["insufficient-basis"; 3]);
+    assert_eq!(
+        fields(project.path(), "verdict")[2..],
+        ["insufficient-basis"; 3]
+    );
 
     // Still what is asked, after the restart, and still for both ways.
     let mut pane = Pane::run(project.path(), &["--op-id", "bob"]);
@@ -85,7 +91,10 @@ fn an_escalation_is_passed_by_neither_enter_nor_skip_nor_ctrl_c_nor_ctrl_d() {
     pane.prompt(GHYLL);
     pane.keys("/exit\r");
     assert_eq!(pane.exit_code(), 0);
-    assert_eq!(fields(project.path(), "verdict").last().unwrap(), "route-upstream");
+    assert_eq!(
+        fields(project.path(), "verdict").last().unwrap(),
+        "route-upstream"
+    );
 }
 
 #[test]

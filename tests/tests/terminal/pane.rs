@@ -56,23 +56,37 @@ pub fn project() -> tempfile::TempDir {
     let grid = dir.path().join("grid.yaml");
     std::fs::write(&grid, GRID).unwrap();
     let mut init = Command::new(ghyll());
-    init.arg("--dir").arg(dir.path()).arg("init").arg("--grid").arg(&grid);
+    init.arg("--dir")
+        .arg(dir.path())
+        .arg("init")
+        .arg("--grid")
+        .arg(&grid);
     assert!(init.output().unwrap().status.success());
     std::fs::remove_file(grid).unwrap();
     std::fs::create_dir(dir.path().join("features")).unwrap();
-    std::fs::write(dir.path().join("features/payment.feature"), "line\n".repeat(60)).unwrap();
+    std::fs::write(
+        dir.path().join("features/payment.feature"),
+        "line\n".repeat(60),
+    )
+    .unwrap();
     dir
 }
 
 /// The lines on record.
 pub fn records(project: &Path) -> Vec<serde_json::Value> {
     let flat = std::fs::read_to_string(project.join(".ghyll/attestations.jsonl"));
-    flat.unwrap_or_default().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    flat.unwrap_or_default()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
 }
 
 /// A field of each line on record.
 pub fn fields(project: &Path, field: &str) -> Vec<String> {
-    records(project).iter().map(|line| line[field].as_str().unwrap().to_owned()).collect()
+    records(project)
+        .iter()
+        .map(|line| line[field].as_str().unwrap().to_owned())
+        .collect()
 }
 
 struct Screen {
@@ -95,7 +109,11 @@ pub struct Pane {
 impl Pane {
     /// `ghyll demo`, which shows the way to its project.
     pub fn demo() -> Self {
-        Self::start(CommandBuilder::new(ghyll()), &["demo"], "<nowhere>".to_owned())
+        Self::start(
+            CommandBuilder::new(ghyll()),
+            &["demo"],
+            "<nowhere>".to_owned(),
+        )
     }
 
     /// `ghyll run` on a project, 80 columns wide.
@@ -111,11 +129,20 @@ impl Pane {
         for (name, value) in variables {
             command.env(name, value);
         }
-        Self::start(command, arguments, project.canonicalize().unwrap().display().to_string())
+        Self::start(
+            command,
+            arguments,
+            project.canonicalize().unwrap().display().to_string(),
+        )
     }
 
     fn start(mut command: CommandBuilder, arguments: &[&str], root: String) -> Self {
-        let size = PtySize { rows: ROWS, cols: 80, pixel_width: 0, pixel_height: 0 };
+        let size = PtySize {
+            rows: ROWS,
+            cols: 80,
+            pixel_width: 0,
+            pixel_height: 0,
+        };
         let pair = native_pty_system().openpty(size).unwrap();
         command.args(arguments);
         command.env("TERM", "xterm");
@@ -140,7 +167,14 @@ impl Pane {
             }
         });
         let (master, keys) = (Some(pair.master), Some(keys));
-        Self { child, master, keys, screen, mark: 0, root }
+        Self {
+            child,
+            master,
+            keys,
+            screen,
+            mark: 0,
+            root,
+        }
     }
 
     /// Types.
@@ -182,7 +216,11 @@ impl Pane {
                     return;
                 }
             }
-            assert!(Instant::now() < deadline, "never saw {what:?}:\n{}", self.text());
+            assert!(
+                Instant::now() < deadline,
+                "never saw {what:?}:\n{}",
+                self.text()
+            );
             std::thread::sleep(Duration::from_millis(5));
         }
     }
@@ -190,8 +228,11 @@ impl Pane {
     /// What is on the screen, without what differs from run to run.
     pub fn text(&self) -> String {
         let contents = self.screen.lock().unwrap().parser.screen().contents();
-        let text: Vec<String> =
-            contents.replace(&self.root, "<project>").lines().map(redact).collect();
+        let text: Vec<String> = contents
+            .replace(&self.root, "<project>")
+            .lines()
+            .map(redact)
+            .collect();
         text.join("\n").trim_end().to_owned()
     }
 
@@ -202,15 +243,31 @@ impl Pane {
 
     /// Makes the window another width.
     pub fn resize(&mut self, columns: u16) {
-        let size = PtySize { rows: ROWS, cols: columns, pixel_width: 0, pixel_height: 0 };
-        self.screen.lock().unwrap().parser.screen_mut().set_size(ROWS, columns);
+        let size = PtySize {
+            rows: ROWS,
+            cols: columns,
+            pixel_width: 0,
+            pixel_height: 0,
+        };
+        self.screen
+            .lock()
+            .unwrap()
+            .parser
+            .screen_mut()
+            .set_size(ROWS, columns);
         self.master.as_ref().unwrap().resize(size).unwrap();
     }
 
     /// Sends a signal to the session.
     pub fn signal(&self, signal: &str) {
         let pid = self.child.process_id().unwrap().to_string();
-        assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
+        assert!(
+            Command::new("kill")
+                .args([signal, &pid])
+                .status()
+                .unwrap()
+                .success()
+        );
     }
 
     /// Closes the terminal's window.

@@ -48,7 +48,10 @@ fn a_narrow_window_breaks_lines_and_hides_nothing() {
     pane.resize(40);
     pane.keys("/run-arrow A-checkout\r");
     pane.answer(VERDICT, "i");
-    pane.answer(NOTE, "a note that is longer than the window is wide, typed to its end");
+    pane.answer(
+        NOTE,
+        "a note that is longer than the window is wide, typed to its end",
+    );
     pane.answer(VERDICT, "/exit");
     pane.exit_code();
     insta::assert_snapshot!(pane.text());
@@ -69,13 +72,17 @@ fn colour_only_repeats_what_the_words_say() {
         pane.sees("usage");
         pane.answer(GHYLL, "/exit");
         pane.exit_code();
-        (pane.text(), String::from_utf8_lossy(&pane.bytes()).contains("\u{1b}[1m"))
+        (
+            pane.text(),
+            String::from_utf8_lossy(&pane.bytes()).contains("\u{1b}[1m"),
+        )
     };
     let (coloured, has_colour) = shown(&[], &[]);
     assert!(has_colour);
-    for (arguments, variables) in
-        [(&["--color", "never"][..], &[][..]), (&[], &[("NO_COLOR", "1")])]
-    {
+    for (arguments, variables) in [
+        (&["--color", "never"][..], &[][..]),
+        (&[], &[("NO_COLOR", "1")]),
+    ] {
         let (plain, has_colour) = shown(arguments, variables);
         assert!(!has_colour);
         assert_eq!(plain, coloured);
@@ -104,7 +111,14 @@ fn nothing_from_a_grid_or_a_record_acts_on_the_terminal() {
     pane.answer(VERDICT, "/exit");
     pane.exit_code();
     let shown = String::from_utf8_lossy(&pane.bytes()).into_owned();
-    for forbidden in ["\u{1b}[31m", "\u{1b}]0", "\u{9b}", "\u{202e}", "\u{200b}", "\u{7}"] {
+    for forbidden in [
+        "\u{1b}[31m",
+        "\u{1b}]0",
+        "\u{9b}",
+        "\u{202e}",
+        "\u{200b}",
+        "\u{7}",
+    ] {
         assert!(!shown.contains(forbidden), "{forbidden:?}");
     }
     assert!(shown.contains("red [31m"));
@@ -135,7 +149,11 @@ fn a_newcomer_passes_one_clause_fails_one_and_escalates_one_by_what_the_screen_s
     let project: String = project.split_whitespace().collect();
     let verdicts = fields(project.as_ref(), "verdict");
     std::fs::remove_dir_all(&project).unwrap();
-    let rounds = ["insufficient-basis", "insufficient-basis", "insufficient-basis"];
+    let rounds = [
+        "insufficient-basis",
+        "insufficient-basis",
+        "insufficient-basis",
+    ];
     assert_eq!(verdicts[..2], ["pass", "fail"]);
     assert_eq!(verdicts[2..5], rounds);
     assert_eq!(verdicts[5], "route-upstream");

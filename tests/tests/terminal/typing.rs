@@ -19,8 +19,14 @@ fn a_paste_of_a_whole_session_is_as_many_answers_as_it_has_lines() {
     assert_eq!(pane.exit_code(), 0);
     let verdicts = ["pass", "fail", "insufficient-basis", "pass"];
     assert_eq!(fields(project.path(), "verdict"), verdicts);
-    assert_eq!(fields(project.path(), "op_id"), ["alice", "alice", "bob", "bob"]);
-    assert_eq!(records(project.path())[2]["unit_payload_json"], r#"{"residue":"first\n\tsecond"}"#);
+    assert_eq!(
+        fields(project.path(), "op_id"),
+        ["alice", "alice", "bob", "bob"]
+    );
+    assert_eq!(
+        records(project.path())[2]["unit_payload_json"],
+        r#"{"residue":"first\n\tsecond"}"#
+    );
 }
 
 #[test]
@@ -39,7 +45,10 @@ fn a_note_of_16_kib_is_typed_and_recorded_whole_and_one_byte_more_is_asked_again
     assert_eq!(pane.exit_code(), 0);
     let records = records(project.path());
     assert_eq!(records.len(), 1);
-    assert_eq!(records[0]["unit_payload_json"], format!(r#"{{"residue":"{note}"}}"#));
+    assert_eq!(
+        records[0]["unit_payload_json"],
+        format!(r#"{{"residue":"{note}"}}"#)
+    );
 }
 
 #[test]
@@ -64,8 +73,14 @@ fn keys_typed_while_ghyll_is_at_work_are_there_at_the_next_question() {
     let long = "x".repeat(6000);
     pane.keys(&format!("p\ri\r{long}\r/exit\r"));
     assert_eq!(pane.exit_code(), 0);
-    assert_eq!(fields(project.path(), "verdict"), ["pass", "insufficient-basis"]);
-    let payload = records(project.path())[1]["unit_payload_json"].as_str().unwrap().len();
+    assert_eq!(
+        fields(project.path(), "verdict"),
+        ["pass", "insufficient-basis"]
+    );
+    let payload = records(project.path())[1]["unit_payload_json"]
+        .as_str()
+        .unwrap()
+        .len();
     assert_eq!(payload, r#"{"residue":""}"#.len() + 6000);
 }
 
@@ -84,7 +99,10 @@ fn a_line_can_be_edited_completed_and_recalled_and_evidence_is_never_kept() {
     pane.answer(VERDICT, "i");
     pane.answer(NOTE, "secret of a note");
     pane.answer(VERDICT, "s");
-    pane.answer(GHYLL, "/attest att-A-checkout-C1-v1 fail --inspected secret-place");
+    pane.answer(
+        GHYLL,
+        "/attest att-A-checkout-C1-v1 fail --inspected secret-place",
+    );
     pane.answer(VERDICT, "s");
     pane.answer(VERDICT, "/op-id bob");
     pane.answer(VERDICT, "s");
@@ -95,7 +113,10 @@ fn a_line_can_be_edited_completed_and_recalled_and_evidence_is_never_kept() {
     pane.keys("/exit\r");
     assert_eq!(pane.exit_code(), 0);
     let kept = std::fs::read_to_string(project.path().join(".ghyll/history")).unwrap();
-    assert_eq!(kept, "/run-arrow A-checkout\n/attest att-A-checkout-C1-v1 fail\n");
+    assert_eq!(
+        kept,
+        "/run-arrow A-checkout\n/attest att-A-checkout-C1-v1 fail\n"
+    );
     assert_eq!(
         records(project.path())[0]["unit_payload_json"],
         r#"{"inspected":["features/payment.feature:3"]}"#
@@ -128,7 +149,10 @@ fn a_place_that_is_not_there_is_pointed_out_and_can_be_kept() {
     assert_eq!(pane.exit_code(), 0);
     assert_eq!(
         fields(project.path(), "unit_payload_json"),
-        [r#"{"inspected":["features/payment.feature:60"]}"#, r#"{"inspected":["elsewhere.rs:1"]}"#]
+        [
+            r#"{"inspected":["features/payment.feature:60"]}"#,
+            r#"{"inspected":["elsewhere.rs:1"]}"#
+        ]
     );
 }
 
@@ -136,10 +160,17 @@ fn a_place_that_is_not_there_is_pointed_out_and_can_be_kept() {
 fn a_note_can_be_written_in_an_editor() {
     let project = project();
     let editor = project.path().join("editor");
-    std::fs::write(&editor, "stty sane; echo editing; read line; echo \"typed: $line\" > \"$2\"\n")
-        .unwrap();
+    std::fs::write(
+        &editor,
+        "stty sane; echo editing; read line; echo \"typed: $line\" > \"$2\"\n",
+    )
+    .unwrap();
     let command = format!("sh {} 'first argument'", editor.display());
-    let mut pane = Pane::run_with(project.path(), &["--op-id", "alice"], &[("VISUAL", &command)]);
+    let mut pane = Pane::run_with(
+        project.path(),
+        &["--op-id", "alice"],
+        &[("VISUAL", &command)],
+    );
     pane.answer(GHYLL, "/run-arrow A-checkout");
     pane.answer(VERDICT, "i");
     pane.answer(NOTE, "!e");

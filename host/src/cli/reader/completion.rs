@@ -19,8 +19,13 @@ pub struct Candidates {
 }
 
 /// Every verdict there is, as `/attest` takes it.
-const VERDICTS: [&str; 5] =
-    ["pass", "fail", "insufficient-basis", "accepted-risk", "route-upstream"];
+const VERDICTS: [&str; 5] = [
+    "pass",
+    "fail",
+    "insufficient-basis",
+    "accepted-risk",
+    "route-upstream",
+];
 /// What a verdict modal takes.
 const ANSWERS: [&str; 4] = ["pass", "fail", "insufficient-basis", "skip"];
 /// The most names of one directory that are offered.
@@ -36,7 +41,10 @@ impl Candidates {
         match topic {
             Topic::Verdict => {
                 let typed = line.trim_start();
-                (line.len() - typed.len(), starting(&typed.to_lowercase(), ANSWERS))
+                (
+                    line.len() - typed.len(),
+                    starting(&typed.to_lowercase(), ANSWERS),
+                )
             }
             Topic::Locations => {
                 let start = line.rfind(',').map_or(0, |at| at + 1);
@@ -71,7 +79,11 @@ impl Candidates {
     /// Files and directories of the project whose path starts with `typed`.
     fn files(&self, typed: &str) -> Vec<String> {
         let (directory, name) = typed.rsplit_once('/').map_or(("", typed), |(d, n)| (d, n));
-        let within = if typed.starts_with('/') && directory.is_empty() { "/" } else { directory };
+        let within = if typed.starts_with('/') && directory.is_empty() {
+            "/"
+        } else {
+            directory
+        };
         let Ok(entries) = std::fs::read_dir(self.root.join(within)) else {
             return Vec::new();
         };
@@ -98,7 +110,11 @@ impl Candidates {
 }
 
 fn starting<'a>(word: &str, words: impl IntoIterator<Item = &'a str>) -> Vec<String> {
-    words.into_iter().filter(|w| w.starts_with(word)).map(str::to_owned).collect()
+    words
+        .into_iter()
+        .filter(|w| w.starts_with(word))
+        .map(str::to_owned)
+        .collect()
 }
 
 #[cfg(test)]
@@ -122,9 +138,18 @@ mod tests {
             c.complete(Topic::Turn, "/att"),
             (0, vec!["/attest".into(), "/attestations".into()])
         );
-        assert_eq!(c.complete(Topic::Note, "/run-arrow A-r"), (11, vec!["A-refund".into()]));
-        assert_eq!(c.complete(Topic::Turn, "/attest a").1, ["att-A-checkout-C1-v1"]);
-        assert_eq!(c.complete(Topic::Turn, "/attest att-x i").1, ["insufficient-basis"]);
+        assert_eq!(
+            c.complete(Topic::Note, "/run-arrow A-r"),
+            (11, vec!["A-refund".into()])
+        );
+        assert_eq!(
+            c.complete(Topic::Turn, "/attest a").1,
+            ["att-A-checkout-C1-v1"]
+        );
+        assert_eq!(
+            c.complete(Topic::Turn, "/attest att-x i").1,
+            ["insufficient-basis"]
+        );
         assert_eq!(c.complete(Topic::Verdict, "I").1, ["insufficient-basis"]);
         assert_eq!(c.complete(Topic::Note, "p").1, Vec::<String>::new());
     }
@@ -137,7 +162,10 @@ mod tests {
         std::fs::write(dir.path().join(".hidden"), "").unwrap();
         let c = candidates(dir.path().to_owned());
         assert_eq!(c.complete(Topic::Locations, "s"), (0, vec!["src/".into()]));
-        assert_eq!(c.complete(Topic::Locations, "a.rs:3, src/c"), (8, vec!["src/cart.rs".into()]));
+        assert_eq!(
+            c.complete(Topic::Locations, "a.rs:3, src/c"),
+            (8, vec!["src/cart.rs".into()])
+        );
         assert_eq!(c.complete(Topic::Locations, "").1, ["src/"]);
     }
 }

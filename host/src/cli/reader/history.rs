@@ -24,7 +24,9 @@ pub struct History {
 impl History {
     /// The history in `ghyll`, the project's own directory.
     pub fn of(ghyll: &Dir) -> Self {
-        Self { dir: ghyll.try_clone().ok() }
+        Self {
+            dir: ghyll.try_clone().ok(),
+        }
     }
 
     /// The lines kept, oldest first.
@@ -33,7 +35,11 @@ impl History {
             return Vec::new();
         };
         let mut bytes = Vec::new();
-        if Read::by_ref(&mut file).take(BYTES_MAX).read_to_end(&mut bytes).is_err() {
+        if Read::by_ref(&mut file)
+            .take(BYTES_MAX)
+            .read_to_end(&mut bytes)
+            .is_err()
+        {
             return Vec::new();
         }
         let text = String::from_utf8_lossy(&bytes);
@@ -99,7 +105,10 @@ mod tests {
 
     #[test]
     fn commands_are_kept_and_evidence_and_chat_are_not() {
-        assert_eq!(worth_keeping("/run-arrow A-x ").as_deref(), Some("/run-arrow A-x"));
+        assert_eq!(
+            worth_keeping("/run-arrow A-x ").as_deref(),
+            Some("/run-arrow A-x")
+        );
         assert_eq!(
             worth_keeping("/attest att-x fail --inspected a.rs --residue 'secret'").as_deref(),
             Some("/attest att-x fail"),
@@ -124,7 +133,10 @@ mod tests {
         history.add("two\nlines");
         let lines = history.lines();
         assert_eq!(lines.len(), LINES_MAX);
-        assert_eq!(lines.last().unwrap(), &format!("/run-arrow {}", LINES_MAX * 2 + 4));
+        assert_eq!(
+            lines.last().unwrap(),
+            &format!("/run-arrow {}", LINES_MAX * 2 + 4)
+        );
         assert_eq!(history.lines(), lines);
         let kept = std::fs::read_to_string(dir.path().join(FILE)).unwrap();
         assert_eq!(kept.lines().count(), LINES_MAX);

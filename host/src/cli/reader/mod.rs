@@ -89,7 +89,11 @@ impl ScriptedReader {
             "^C" => Line::Interrupted { cleared: false },
             text => Line::Text(text.to_owned()),
         };
-        Self { lines: lines.iter().map(line).collect(), interactive, remembered: Vec::new() }
+        Self {
+            lines: lines.iter().map(line).collect(),
+            interactive,
+            remembered: Vec::new(),
+        }
     }
 }
 

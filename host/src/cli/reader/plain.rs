@@ -19,7 +19,11 @@ impl<'a> PlainReader<'a> {
     /// Reads from standard input.
     pub fn stdin(out: &'a Output) -> Self {
         let stdin = io::stdin();
-        Self { out, is_terminal: stdin.is_terminal(), input: Box::new(stdin.lock()) }
+        Self {
+            out,
+            is_terminal: stdin.is_terminal(),
+            input: Box::new(stdin.lock()),
+        }
     }
 }
 

@@ -63,7 +63,9 @@ impl TerminalReader {
             }))
         };
         let completes = Arc::new(AtomicBool::new(true));
-        let tab = Tab { completes: Arc::clone(&completes) };
+        let tab = Tab {
+            completes: Arc::clone(&completes),
+        };
         editor.bind_sequence(
             KeyEvent::new('\t', Modifiers::NONE),
             EventHandler::Conditional(Box::new(tab)),
@@ -71,7 +73,13 @@ impl TerminalReader {
         editor.bind_sequence(KeyEvent::ctrl('C'), end_with(INTERRUPT, false));
         editor.bind_sequence(KeyEvent::ctrl('D'), end_with(END, true));
         editor.set_helper(Some(Completion::default()));
-        Ok(Self { editor, ending, completes, history, terminal })
+        Ok(Self {
+            editor,
+            ending,
+            completes,
+            history,
+            terminal,
+        })
     }
 }
 
@@ -108,13 +116,20 @@ struct Tab {
 impl ConditionalEventHandler for Tab {
     fn handle(&self, _: &Event, _: RepeatCount, _: bool, ctx: &EventContext<'_>) -> Option<Cmd> {
         let completes = self.completes.load(Ordering::Relaxed) || ctx.line().starts_with('/');
-        Some(if completes { Cmd::Complete } else { Cmd::Insert(1, "\t".to_owned()) })
+        Some(if completes {
+            Cmd::Complete
+        } else {
+            Cmd::Insert(1, "\t".to_owned())
+        })
     }
 }
 
 impl LineReader for TerminalReader {
     fn line(&mut self, prompt: &str, topic: Topic) -> io::Result<Line> {
-        self.completes.store(matches!(topic, Topic::Verdict | Topic::Locations), Ordering::Relaxed);
+        self.completes.store(
+            matches!(topic, Topic::Verdict | Topic::Locations),
+            Ordering::Relaxed,
+        );
         if let Some(helper) = self.editor.helper_mut() {
             helper.topic = topic;
         }
@@ -123,7 +138,9 @@ impl LineReader for TerminalReader {
             match self.editor.readline(prompt) {
                 Ok(text) => {
                     return Ok(match self.ending.load(Ordering::Relaxed) {
-                        INTERRUPT => Line::Interrupted { cleared: !text.is_empty() },
+                        INTERRUPT => Line::Interrupted {
+                            cleared: !text.is_empty(),
+                        },
                         END => Line::End,
                         _ => Line::Text(text),
                     });
@@ -155,7 +172,10 @@ impl LineReader for TerminalReader {
 
     fn offer(&mut self, candidates: Candidates) {
         if let Some(helper) = self.editor.helper_mut() {
-            *helper.candidates.lock().unwrap_or_else(PoisonError::into_inner) = candidates;
+            *helper
+                .candidates
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner) = candidates;
         }
     }
 
@@ -174,7 +194,10 @@ struct Completion {
 
 impl Default for Completion {
     fn default() -> Self {
-        Self { candidates: Mutex::default(), topic: Topic::Turn }
+        Self {
+            candidates: Mutex::default(),
+            topic: Topic::Turn,
+        }
     }
 }
 
@@ -187,7 +210,10 @@ impl Completer for Completion {
         pos: usize,
         _: &Context<'_>,
     ) -> rustyline::Result<(usize, Vec<String>)> {
-        let candidates = self.candidates.lock().unwrap_or_else(PoisonError::into_inner);
+        let candidates = self
+            .candidates
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         Ok(candidates.complete(self.topic, line.get(..pos).unwrap_or_default()))
     }
 }

@@ -16,18 +16,30 @@ use crate::cli::reader::Candidates;
 
 /// What there is: how it is written, and what it does.
 const COMMANDS: [(&str, &str); 9] = [
-    ("/run-arrow ID", "traverse an arrow: decide its machine clauses, ask for the others"),
-    ("/op-id [ID|clear]", "who answers from now on; without ID, who does now"),
+    (
+        "/run-arrow ID",
+        "traverse an arrow: decide its machine clauses, ask for the others",
+    ),
+    (
+        "/op-id [ID|clear]",
+        "who answers from now on; without ID, who does now",
+    ),
     (
         "/attest REF VERDICT [--inspected L]… [--residue TEXT]",
         "put one verdict on record, also as a correction",
     ),
-    ("/attestations [ARROW]", "the verdicts on record, newest last"),
+    (
+        "/attestations [ARROW]",
+        "the verdicts on record, newest last",
+    ),
     ("/pending", "what is asked and not answered"),
     ("/passes", "the traversals of arrows, newest last"),
     ("/findings", "the defects found, newest last"),
     ("/help", "this list"),
-    ("/exit", "leave; what is pending is asked again at the next start"),
+    (
+        "/exit",
+        "leave; what is pending is asked again at the next start",
+    ),
 ];
 
 /// `/attest`, after its name.
@@ -44,7 +56,9 @@ impl Repl<'_> {
     pub fn command(&mut self, line: &str) -> Result<Flow, Failure> {
         let done = match shlex::split(line) {
             Some(words) => self.run_words(&words),
-            None => Err(Failure::usage("a quote is not closed, or a \\ has nothing behind it")),
+            None => Err(Failure::usage(
+                "a quote is not closed, or a \\ has nothing behind it",
+            )),
         };
         match done {
             Ok(flow) => Ok(flow),
@@ -92,7 +106,9 @@ impl Repl<'_> {
     fn tell_op_id(&self) {
         match self.session.op_id() {
             Some(op_id) => self.out.note(&format!("You answer as {}.", clean(&op_id))),
-            None => self.out.note("Nobody answers yet; /op-id ID says who you are."),
+            None => self
+                .out
+                .note("Nobody answers yet; /op-id ID says who you are."),
         }
     }
 
@@ -103,7 +119,9 @@ impl Repl<'_> {
             recorder.op_id(op_id)?;
         }
         match op_id {
-            Some(op_id) => self.out.note(&format!("You answer as {} from now on.", clean(op_id))),
+            Some(op_id) => self
+                .out
+                .note(&format!("You answer as {} from now on.", clean(op_id))),
             None => self.out.note("Nobody answers from now on."),
         }
         Ok(())
@@ -111,7 +129,10 @@ impl Repl<'_> {
 
     fn run_arrow(&mut self, id: &str) -> Result<(), Failure> {
         let arrow = find_arrow(self.session.grid(), id)?;
-        let runs = arrow.clauses.iter().any(|c| matches!(c.eval, Eval::Machine { .. }));
+        let runs = arrow
+            .clauses
+            .iter()
+            .any(|c| matches!(c.eval, Eval::Machine { .. }));
         let interruptible = self.terminal.filter(|_| runs);
         if let Some(terminal) = interruptible {
             terminal.interruptible(true);
@@ -137,7 +158,9 @@ impl Repl<'_> {
         if let Some(recorder) = &mut self.recorder {
             recorder.by_command(true);
         }
-        let recorded = self.session.attest(&line.answer.attestation_ref, &submission, &op_id);
+        let recorded = self
+            .session
+            .attest(&line.answer.attestation_ref, &submission, &op_id);
         self.tell_news()?;
         if let Some(recorder) = &mut self.recorder {
             recorder.by_command(false);
@@ -192,7 +215,9 @@ impl Repl<'_> {
                     "recovered_at": p.recovered_at, "grid_version": p.grid_version,
                 })
             };
-            return Ok(self.out.value(&passes.iter().map(value).collect::<Vec<_>>())?);
+            return Ok(self
+                .out
+                .value(&passes.iter().map(value).collect::<Vec<_>>())?);
         }
         if passes.is_empty() {
             self.out.note("No arrow was traversed yet.");
@@ -214,7 +239,9 @@ impl Repl<'_> {
                     "disposed_by": f.disposed_by, "grid_version": f.grid_version,
                 })
             };
-            return Ok(self.out.value(&findings.iter().map(value).collect::<Vec<_>>())?);
+            return Ok(self
+                .out
+                .value(&findings.iter().map(value).collect::<Vec<_>>())?);
         }
         if findings.is_empty() {
             self.out.note("No defect was found.");
@@ -244,7 +271,9 @@ impl Repl<'_> {
                     "deeper": r.deeper, "grid_version": r.grid_version,
                 })
             };
-            return Ok(self.out.value(&pending.iter().map(value).collect::<Vec<_>>())?);
+            return Ok(self
+                .out
+                .value(&pending.iter().map(value).collect::<Vec<_>>())?);
         }
         if pending.is_empty() {
             self.out.note("Nothing is pending.");
@@ -264,7 +293,13 @@ impl Repl<'_> {
     pub(super) fn offer(&mut self) -> Result<(), Failure> {
         let candidates = Candidates {
             commands: names().map(str::to_owned).collect(),
-            arrows: self.session.grid().arrows.iter().map(|a| clean(&a.id)).collect(),
+            arrows: self
+                .session
+                .grid()
+                .arrows
+                .iter()
+                .map(|a| clean(&a.id))
+                .collect(),
             refs: self.refs()?,
             root: self.session.project().root().to_owned(),
         };
@@ -275,8 +310,12 @@ impl Repl<'_> {
     /// The refs that can be answered: the grid's, and what else is pending.
     fn refs(&self) -> Result<Vec<String>, Failure> {
         let (grid, policy) = (self.session.grid(), self.session.policy());
-        let mut refs: Vec<String> =
-            self.session.pending()?.into_iter().map(|r| r.attestation_ref).collect();
+        let mut refs: Vec<String> = self
+            .session
+            .pending()?
+            .into_iter()
+            .map(|r| r.attestation_ref)
+            .collect();
         for arrow in &grid.arrows {
             for clause in arrow.clauses.iter().filter(|c| c.eval == Eval::Attested) {
                 refs.push(policy.attestation_ref(&arrow.id, &clause.id, grid.version)?);
@@ -289,13 +328,16 @@ impl Repl<'_> {
 }
 
 fn names() -> impl Iterator<Item = &'static str> {
-    COMMANDS.iter().filter_map(|(usage, _)| usage.split(' ').next())
+    COMMANDS
+        .iter()
+        .filter_map(|(usage, _)| usage.split(' ').next())
 }
 
 /// A line that is no command as it stands: how it would be one.
 fn misuse(command: &str) -> Failure {
-    if let Some((usage, _)) =
-        COMMANDS.iter().find(|(usage, _)| usage.split(' ').next() == Some(command))
+    if let Some((usage, _)) = COMMANDS
+        .iter()
+        .find(|(usage, _)| usage.split(' ').next() == Some(command))
     {
         return Failure::usage(format!("that is written {usage}"));
     }
@@ -315,9 +357,11 @@ fn pass_line(pass: &Pass) -> String {
         output::status(pass.status.as_str()),
         clean(&pass.opened_at),
     );
-    for (word, value) in
-        [("ended", &pass.ended_at), ("reason", &pass.reason), ("recovered", &pass.recovered_at)]
-    {
+    for (word, value) in [
+        ("ended", &pass.ended_at),
+        ("reason", &pass.reason),
+        ("recovered", &pass.recovered_at),
+    ] {
         if !value.is_empty() {
             line.push_str(&format!(", {word} {}", clean(value)));
         }

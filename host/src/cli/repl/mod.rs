@@ -110,8 +110,14 @@ impl<'a> Repl<'a> {
         }
         let pending = self.session.pending()?.len();
         if pending > 0 {
-            let asked = if pending == 1 { "request stays" } else { "requests stay" };
-            self.out.note(&format!("{pending} {asked} pending, asked again at the next start."));
+            let asked = if pending == 1 {
+                "request stays"
+            } else {
+                "requests stay"
+            };
+            self.out.note(&format!(
+                "{pending} {asked} pending, asked again at the next start."
+            ));
         }
         Ok(())
     }
@@ -126,11 +132,14 @@ impl<'a> Repl<'a> {
             count(grid.arrows.len(), "arrow"),
         ));
         for notice in self.session.notices() {
-            self.out.note_wrapped(&format!("note: {}", clean(&notice.to_string())), 2);
+            self.out
+                .note_wrapped(&format!("note: {}", clean(&notice.to_string())), 2);
         }
         match self.session.pending()?.len() {
             0 => {}
-            n => self.out.note(&format!("{} pending, asked now.", count(n, "request"))),
+            n => self
+                .out
+                .note(&format!("{} pending, asked now.", count(n, "request"))),
         }
         self.offer()
     }
@@ -211,7 +220,11 @@ impl<'a> Repl<'a> {
         self.draft.forget();
         self.tell_news()?;
         if let Some(recorder) = &mut self.recorder {
-            let left = if result.is_err() { session.pending()? } else { Vec::new() };
+            let left = if result.is_err() {
+                session.pending()?
+            } else {
+                Vec::new()
+            };
             recorder.drained(&left)?;
         }
         match result {
@@ -229,7 +242,9 @@ impl<'a> Repl<'a> {
         }
         if !self.leaving {
             let waiting = count(self.session.pending()?.len(), "request");
-            self.out.note(&format!("Left open: {waiting} pending, asked again at your next turn."));
+            self.out.note(&format!(
+                "Left open: {waiting} pending, asked again at your next turn."
+            ));
         }
         Ok(())
     }
@@ -237,8 +252,9 @@ impl<'a> Repl<'a> {
     /// Tells, and records, what happened since it was last told.
     fn tell_news(&mut self) -> Result<(), Failure> {
         let events = self.inbox.take();
-        let escalates =
-            events.iter().any(|e| matches!(e, Event::InsufficientBasisRoundsExceeded { .. }));
+        let escalates = events
+            .iter()
+            .any(|e| matches!(e, Event::InsufficientBasisRoundsExceeded { .. }));
         for event in events {
             news::tell(self.out, self.session, &event, escalates)?;
             if let Some(recorder) = &mut self.recorder {

@@ -30,9 +30,15 @@ impl<'a> Inbox<'a> {
         let events = Arc::new(Mutex::new(Vec::new()));
         let kept = Arc::clone(&events);
         let subscription = bus.subscribe(move |event| {
-            kept.lock().unwrap_or_else(PoisonError::into_inner).push(event.clone());
+            kept.lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(event.clone());
         });
-        Self { events, bus, subscription: Some(subscription) }
+        Self {
+            events,
+            bus,
+            subscription: Some(subscription),
+        }
     }
 
     /// What was published since the last call.
@@ -55,7 +61,11 @@ pub fn excerpt(text: &str) -> String {
     match text.char_indices().nth(EXCERPT) {
         None => text,
         Some((end, _)) => {
-            format!("{}… ({} bytes in all)", text.get(..end).unwrap_or_default(), text.len())
+            format!(
+                "{}… ({} bytes in all)",
+                text.get(..end).unwrap_or_default(),
+                text.len()
+            )
         }
     }
 }
@@ -113,7 +123,10 @@ pub fn tell(
         ),
         Event::PassClosed(pass) if pass.status == PassStatus::Aborted => {
             let next = if pass.reason == "requires-deeper-artifact" {
-                format!(" The next /run-arrow {} asks for a deeper tier.", clean(&pass.arrow_id))
+                format!(
+                    " The next /run-arrow {} asks for a deeper tier.",
+                    clean(&pass.arrow_id)
+                )
             } else {
                 String::new()
             };
@@ -130,7 +143,10 @@ pub fn tell(
             // An arrow of an older grid has no status in this one.
             if let Ok(view) = session.arrow_view(&pass.arrow_id) {
                 let status = output::status(view.status.as_str());
-                out.note(&format!("{} is {status}; its pass is closed.", clean(&pass.arrow_id)));
+                out.note(&format!(
+                    "{} is {status}; its pass is closed.",
+                    clean(&pass.arrow_id)
+                ));
             }
         }
         Event::ModalSkipped(request) => {
@@ -146,16 +162,19 @@ pub fn tell(
             ),
             2,
         ),
-        Event::AttestationAuditDurabilityFailed { attestation_id, surface, message } => out
-            .note_wrapped(
-                &format!(
-                    "warning[attestation-audit-durability-failed]: {} is on record, but not in \
+        Event::AttestationAuditDurabilityFailed {
+            attestation_id,
+            surface,
+            message,
+        } => out.note_wrapped(
+            &format!(
+                "warning[attestation-audit-durability-failed]: {} is on record, but not in \
                      the {surface}: {}",
-                    clean(attestation_id),
-                    clean(message),
-                ),
-                2,
+                clean(attestation_id),
+                clean(message),
             ),
+            2,
+        ),
         _ => {}
     }
     Ok(())

@@ -104,7 +104,8 @@ impl Recorder {
         match event {
             Event::AttestationRecorded(recorded) => self.answered(&recorded.row),
             Event::ModalSkipped(request) => {
-                self.deferred.insert((request.attestation_ref.clone(), request.round));
+                self.deferred
+                    .insert((request.attestation_ref.clone(), request.round));
             }
             _ => return Ok(()),
         }
@@ -116,8 +117,10 @@ impl Recorder {
         if !left.is_empty() {
             self.may_leave();
         }
-        self.deferred
-            .extend(left.iter().map(|request| (request.attestation_ref.clone(), request.round)));
+        self.deferred.extend(
+            left.iter()
+                .map(|request| (request.attestation_ref.clone(), request.round)),
+        );
         self.asked = None;
         self.draining = None;
         // Until the next turn that a script has too.
@@ -127,7 +130,10 @@ impl Recorder {
 
     /// In the statement that is on, an escalation may be left open.
     fn may_leave(&mut self) {
-        let statement = self.draining.take().and_then(|at| self.statements.get_mut(at));
+        let statement = self
+            .draining
+            .take()
+            .and_then(|at| self.statements.get_mut(at));
         if let Some(statement) = statement {
             *statement =
                 format!("try {{ {statement} }} catch (e) {{ if e != {LEFT_OPEN} {{ throw e; }} }}");
@@ -136,11 +142,14 @@ impl Recorder {
 
     fn answered(&mut self, row: &Row) {
         let rec = &row.rec;
-        self.undecided.remove(&(row.attestation_ref.clone(), row.round));
+        self.undecided
+            .remove(&(row.attestation_ref.clone(), row.round));
         let (inspected, residue) = evidence(row);
         let is_escalation = matches!(rec.verdict.as_str(), "accepted-risk" | "route-upstream");
-        let at_question =
-            self.asked.as_ref().is_some_and(|(r, n)| *r == row.attestation_ref && *n == row.round);
+        let at_question = self
+            .asked
+            .as_ref()
+            .is_some_and(|(r, n)| *r == row.attestation_ref && *n == row.round);
         if self.in_place || !at_question {
             self.in_place = true;
             self.hand_over(&rec.op_id);
@@ -177,7 +186,12 @@ impl Recorder {
             quote(&row.attestation_ref),
             row.round,
         );
-        if is_escalation { &mut self.escalations } else { &mut self.verdicts }.push(case);
+        if is_escalation {
+            &mut self.escalations
+        } else {
+            &mut self.verdicts
+        }
+        .push(case);
     }
 
     fn hand_over(&mut self, op_id: &str) {
@@ -207,7 +221,10 @@ impl Recorder {
 
     fn write(&self) -> Result<(), Failure> {
         let fail = |e: std::io::Error| {
-            Failure::new("record-write-failed", format!("{}: {e}", self.file.display()))
+            Failure::new(
+                "record-write-failed",
+                format!("{}: {e}", self.file.display()),
+            )
         };
         let directory = match self.file.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent,

@@ -47,7 +47,13 @@ fn open(dir: &Path) -> Session {
     SEED.set(SEED.get() + 1);
     let clock = ReplayClock::new("2026-01-01T00:00:00Z".parse().unwrap(), SEED.get());
     let clock = Arc::new(clock);
-    Session::open(Project::open(dir).unwrap(), policy, clock, Arc::new(Bus::default())).unwrap()
+    Session::open(
+        Project::open(dir).unwrap(),
+        policy,
+        clock,
+        Arc::new(Bus::default()),
+    )
+    .unwrap()
 }
 
 /// Types `lines` into a session; what was seen.
@@ -68,7 +74,10 @@ fn typed_with(
     let reader = Box::new(ScriptedReader::new(interactive, lines));
     let recorder = record.map(|file| Recorder::create(file, &session).unwrap());
     Repl::new(&session, &out, reader, recorder).run().unwrap();
-    out.take().replace(&dir.canonicalize().unwrap().display().to_string(), "<project>")
+    out.take().replace(
+        &dir.canonicalize().unwrap().display().to_string(),
+        "<project>",
+    )
 }
 
 /// What is on record: who, what, on what.
@@ -133,10 +142,22 @@ fn every_wrong_answer_says_why_and_repeats_that_question() {
 #[test]
 fn an_escalation_takes_one_or_two_and_nothing_else() {
     let dir = project();
-    let rounds = ["i", "no", "s", "s", "", "s", "s", "i", "no", "", "s", "s", "i", "no"];
+    let rounds = [
+        "i", "no", "s", "s", "", "s", "s", "i", "no", "", "s", "s", "i", "no",
+    ];
     let mut lines = vec!["/run-arrow A-checkout"];
     lines.extend(rounds);
-    lines.extend(["", "skip", "3", "p", "/op-id bob", "2", " ", "a deeper look", "/pending"]);
+    lines.extend([
+        "",
+        "skip",
+        "3",
+        "p",
+        "/op-id bob",
+        "2",
+        " ",
+        "a deeper look",
+        "/pending",
+    ]);
     let seen = typed(dir.path(), Some("alice"), &lines);
     let (_, escalation) = seen.split_once("*** ESCALATION ***").unwrap();
     insta::assert_snapshot!(escalation);
@@ -187,7 +208,15 @@ fn a_command_at_a_question_runs_and_the_question_is_repeated_or_gone() {
 
 #[test]
 fn a_doubtful_place_is_asked_again_only_where_somebody_is_there() {
-    let lines = ["/run-arrow A-checkout", "f", "b.feature:1", "a.feature", "f", "x", "keep"];
+    let lines = [
+        "/run-arrow A-checkout",
+        "f",
+        "b.feature:1",
+        "a.feature",
+        "f",
+        "x",
+        "keep",
+    ];
     let dir = project();
     typed_with(dir.path(), Some("alice"), true, None, &lines);
     assert_eq!(
@@ -198,7 +227,13 @@ fn a_doubtful_place_is_asked_again_only_where_somebody_is_there() {
         ]
     );
     let dir = project();
-    typed_with(dir.path(), Some("alice"), false, None, &["/run-arrow A-checkout", "f", "b:1", "p"]);
+    typed_with(
+        dir.path(),
+        Some("alice"),
+        false,
+        None,
+        &["/run-arrow A-checkout", "f", "b:1", "p"],
+    );
     assert_eq!(
         on_record(dir.path()),
         [
@@ -231,10 +266,23 @@ fn a_chat_turn_waits_for_what_is_due() {
     let seen = typed(
         dir.path(),
         Some("alice"),
-        &["/run-arrow A-checkout", "^C", "hello", "^C", "hello", "s", "s", "s"],
+        &[
+            "/run-arrow A-checkout",
+            "^C",
+            "hello",
+            "^C",
+            "hello",
+            "s",
+            "s",
+            "s",
+        ],
     );
     assert_eq!(seen.matches("Not said, for a question is open.").count(), 1);
-    assert_eq!(seen.matches("No model is configured in this version").count(), 1);
+    assert_eq!(
+        seen.matches("No model is configured in this version")
+            .count(),
+        1
+    );
 }
 
 #[test]
@@ -311,7 +359,18 @@ fn a_recorded_session_replays_to_the_same_records() {
             "p",
         ],
         // Wrong answers leave no trace.
-        &["/op-id alice", arrow, "x", "i", "", "why", "f", ",", "a.feature", "p"],
+        &[
+            "/op-id alice",
+            arrow,
+            "x",
+            "i",
+            "",
+            "why",
+            "f",
+            ",",
+            "a.feature",
+            "p",
+        ],
         // Skipped, and answered later; handed over before the skip.
         &[
             "/op-id alice",
@@ -343,7 +402,22 @@ fn a_recorded_session_replays_to_the_same_records() {
             "p",
         ],
         // Escalated and decided at once.
-        &["/op-id alice", arrow, "i", "1", "p", "p", "a", "i", "2", "b", "i", "3", "1", "accepted"],
+        &[
+            "/op-id alice",
+            arrow,
+            "i",
+            "1",
+            "p",
+            "p",
+            "a",
+            "i",
+            "2",
+            "b",
+            "i",
+            "3",
+            "1",
+            "accepted",
+        ],
         // Escalated, left, and decided later; and one that never is.
         &[
             "/op-id alice",
@@ -365,7 +439,20 @@ fn a_recorded_session_replays_to_the_same_records() {
             "2",
             "up",
         ],
-        &["/op-id alice", arrow, "i", "1", "p", "p", "a", "i", "2", "b", "i", "3"],
+        &[
+            "/op-id alice",
+            arrow,
+            "i",
+            "1",
+            "p",
+            "p",
+            "a",
+            "i",
+            "2",
+            "b",
+            "i",
+            "3",
+        ],
     ];
     for lines in sessions {
         let dir = project();
@@ -373,7 +460,12 @@ fn a_recorded_session_replays_to_the_same_records() {
         let seen = typed_with(dir.path(), None, false, Some(&file), lines);
         let live = on_record(dir.path());
         assert!(live.len() >= 3, "{seen}");
-        assert_eq!(replayed(&file), live, "{}", std::fs::read_to_string(&file).unwrap());
+        assert_eq!(
+            replayed(&file),
+            live,
+            "{}",
+            std::fs::read_to_string(&file).unwrap()
+        );
     }
 }
 

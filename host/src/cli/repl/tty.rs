@@ -50,7 +50,9 @@ impl QuietTerminal {
         let Ok(mut modes) = tcgetattr(io::stdin()) else {
             return;
         };
-        modes.local_modes.set(LocalModes::ISIG | LocalModes::NOFLSH, on);
+        modes
+            .local_modes
+            .set(LocalModes::ISIG | LocalModes::NOFLSH, on);
         let _ = tcsetattr(io::stdin(), OptionalActions::Now, &modes);
     }
 
@@ -121,7 +123,9 @@ pub fn leave_on_signals(
 ) -> io::Result<()> {
     use tokio::signal::unix::{SignalKind, signal};
 
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
     let (mut hangup, mut interrupt, mut terminate) = {
         let _inside = runtime.enter();
         (
@@ -141,7 +145,11 @@ pub fn leave_on_signals(
         // Never let go of: the session does not begin anything new.
         let nothing_in_hand = at_work.wait();
         terminal.restore();
-        let rest = if nothing_in_hand.is_some() { "" } else { ", in the middle of something" };
+        let rest = if nothing_in_hand.is_some() {
+            ""
+        } else {
+            ", in the middle of something"
+        };
         let mut stderr = io::stderr();
         let _ = writeln!(
             stderr,

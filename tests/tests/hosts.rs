@@ -1,0 +1,339 @@
+//! What a user copies from `tests/hosts`, run as a user runs it.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use ghyll_tests::judge::{Judge, Native};
+use ghyll_tests::{runtimes, vectors};
+use serde_json::{Value, json};
+
+/// Runs a host on a record given on stdin: its exit status and its answer.
+fn judge(host: &mut Command, record: &str) -> (i32, Value) {
+    let mut running = host
+        .arg("--component")
+        .arg(runtimes::component())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the host runs");
+    let mut stdin = running.stdin.take().expect("its stdin");
+    // A host that has seen enough closes early.
+    let _ = stdin.write_all(record.as_bytes());
+    drop(stdin);
+    let output = running.wait_with_output().expect("the host ends");
+    let answer = serde_json::from_slice(&output.stdout).unwrap_or_default();
+    (output.status.code().expect("an exit status"), answer)
+}
+
+/// What a host has to say of a record, from the native library.
+fn expected(record: &Value, prev_chain: &str) -> (i32, Value) {
+    let args = json!({
+        "rec": record,
+        "prev_chain": prev_chain,
+        "limits": { "max_residue_bytes": 0 },
+    });
+    let mut answer = json!({
+        "code": "", "detail": "", "path": "", "truncated": false, "substituted": [],
+        "chain": "", "line": "",
+    });
+    for function in ["encode-line", "encode-attestation-path", "validate"] {
+        match Native.call(function, &args) {
+            Ok(Value::Object(members)) => {
+                for (key, value) in members {
+                    answer[key] = value;
+                }
+            }
+            Ok(_) => {}
+            Err(fault) => {
+                answer["code"] = json!(fault.code);
+                answer["detail"] = json!(fault.detail);
+            }
+        }
+    }
+    (i32::from(answer["code"] != ""), answer)
+}
+
+/// Records of the vectors, few enough to start a host for each.
+fn records() -> Vec<Value> {
+    let interesting = [
+        "pass, confirmed",
+        "fail with a note",
+        "largest version",
+        "all four replaced",
+        "adversary is the source",
+        "op-id of json",
+        "line: every control",
+        "line: other scripts",
+        "line: a mebibyte and one",
+        "reason: 4097 bytes",
+        "first of the rest: op_id",
+    ];
+    vectors::cases()
+        .into_iter()
+        .filter(|case| interesting.iter().any(|name| case["name"] == *name))
+        .map(|mut case| case["args"]["rec"].take())
+        .filter(Value::is_object)
+        .collect()
+}
+
+fn judges_like_the_library(host: impl Fn() -> Command) {
+    let chain = "5e".repeat(32);
+    let records = records();
+    assert!(records.len() >= 8, "only {} records", records.len());
+    let mut linked = host();
+    linked.args(["--prev-chain", &chain]);
+    let record = &records[0];
+    assert_eq!(
+        judge(&mut linked, &record.to_string()),
+        expected(record, &chain)
+    );
+    for record in records {
+        let (answer, expected) = (
+            judge(&mut host(), &record.to_string()),
+            expected(&record, ""),
+        );
+        assert_eq!(answer, expected, "{record:.500}");
+    }
+    for nothing in [
+        "",
+        "x",
+        "null",
+        "[]",
+        "{\"kind\":1}",
+        "{\"kind\":null}",
+        "{\"kind\":\"\\ud800\"}",
+        "{\"grid_version\":\"1\"}",
+        "{\"grid_version\":-1}",
+        "{\"grid_version\":1.5}",
+        "{\"grid_version\":18446744073709551616}",
+    ] {
+        assert_eq!(judge(&mut host(), nothing), (2, Value::Null), "{nothing}");
+    }
+}
+
+#[test]
+fn python_judges_a_record_like_the_library() {
+    let Some(python) = runtimes::python() else {
+        return runtimes::skip("no python3");
+    };
+    judges_like_the_library(|| {
+        let mut host = Command::new(&python);
+        host.arg(runtimes::hosts().join("python/judge.py"));
+        host
+    });
+}
+
+#[test]
+fn node_judges_a_record_like_the_library() {
+    let Some(home) = runtimes::node() else {
+        return runtimes::skip("no node and npm");
+    };
+    judges_like_the_library(|| {
+        let mut host = Command::new("node");
+        host.arg(home.join("judge.mjs"));
+        host
+    });
+}
+
+/// Code, path and line of each finding, in one order.
+fn findings(list: &Value) -> Vec<(String, String, u64)> {
+    let text = |value: &Value| value.as_str().expect("a text").to_owned();
+    let mut findings: Vec<_> = list
+        .as_array()
+        .expect("findings")
+        .iter()
+        .map(|f| {
+            (
+                text(&f["code"]),
+                text(&f["path"]),
+                f["line"].as_u64().expect("a line"),
+            )
+        })
+        .collect();
+    findings.sort();
+    findings
+}
+
+/// A project for each case, below `folder`, by name.
+fn projects(folder: &Path) -> Vec<(String, std::path::PathBuf)> {
+    let mut derive = Command::new("python3");
+    derive
+        .arg(vectors::folder().join("derive.py"))
+        .arg("--tree")
+        .arg(folder);
+    runtimes::succeed(&mut derive);
+    let mut projects: Vec<_> = fs::read_dir(folder)
+        .expect("projects")
+        .map(|entry| {
+            let entry = entry.expect("a project");
+            (
+                entry.file_name().into_string().expect("a name"),
+                entry.path(),
+            )
+        })
+        .collect();
+    projects.sort();
+    projects
+}
+
+/// A project in which `ghyll` recorded something: on the spot for an arrow, and
+/// four verdicts of one pass in one file.
+fn recorded(project: &Path) {
+    let ghyll = runtimes::ghyll();
+    let run = |args: &[&str]| {
+        let output = Command::new(&ghyll)
+            .arg("--dir")
+            .arg(project)
+            .args(args)
+            .output()
+            .expect("ghyll runs");
+        // An arrow that is not complete is a 1.
+        let fine = matches!(output.status.code(), Some(0 | 1));
+        assert!(
+            fine,
+            "{args:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+    };
+    run(&["init", "--op-id", "alice"]);
+    run(&["init", "attest", "--op-id", "alice"]);
+    run(&["dispatch", "A-checkout"]);
+    let by = ["--op-id", "zoë@example.com"];
+    let attest = |args: &[&str]| run(&[&["attest"], args, &by].concat());
+    attest(&["att-A-checkout-C1-v1", "pass"]);
+    attest(&[
+        "att-A-checkout-C2-v1",
+        "fail",
+        "--inspected",
+        "features/\"a\".feature:1",
+    ]);
+    attest(&[
+        "att-A-checkout-C3-v1",
+        "pass",
+        "--residue",
+        "looked\tat \\ it: é🦊",
+    ]);
+    attest(&["att-A-checkout-C1-v1", "fail", "--inspected", "b.feature:2"]);
+}
+
+/// The files of a project's audit tree, by their path below its root.
+fn tree(project: &Path) -> Vec<(String, String)> {
+    fn descend(root: &Path, folder: &Path, files: &mut Vec<(String, String)>) {
+        for entry in fs::read_dir(folder).expect("a folder of the tree") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                descend(root, &path, files);
+            } else {
+                let below = path
+                    .strip_prefix(root)
+                    .expect("below")
+                    .to_str()
+                    .expect("text");
+                files.push((below.into(), fs::read_to_string(&path).expect("lines")));
+            }
+        }
+    }
+    let root = project.join(".ghyll/attestations");
+    let mut files = Vec::new();
+    descend(&root, &root, &mut files);
+    files
+}
+
+#[test]
+fn every_host_writes_what_ghyll_wrote() {
+    let (Some(python), Some(node)) = (runtimes::python(), runtimes::node()) else {
+        return runtimes::skip("not both of python3 and node");
+    };
+    let project = tempfile::tempdir().expect("a folder");
+    recorded(project.path());
+    let files = tree(project.path());
+    assert_eq!(
+        files
+            .iter()
+            .map(|(_, text)| text.lines().count())
+            .sum::<usize>(),
+        5
+    );
+    for (path, text) in &files {
+        let mut prev_chain = String::new();
+        for line in text.split_inclusive('\n') {
+            for (program, script) in [
+                (python.as_path(), runtimes::hosts().join("python/judge.py")),
+                (Path::new("node"), node.join("judge.mjs")),
+            ] {
+                let mut host = Command::new(program);
+                host.arg(&script).args(["--prev-chain", &prev_chain]);
+                let (status, answer) = judge(&mut host, line);
+                assert_eq!((status, &answer["code"]), (0, &json!("")), "{line}");
+                assert_eq!(answer["path"], *path);
+                assert_eq!(answer["line"], line);
+            }
+            let line: Value = serde_json::from_str(line).expect("a line is JSON");
+            line["chain"]
+                .as_str()
+                .expect("a chain")
+                .clone_into(&mut prev_chain);
+        }
+    }
+    let verify = || {
+        let script = runtimes::hosts().join("verify.py");
+        let mut verify = Command::new(&python);
+        verify.arg(script).arg(project.path());
+        verify
+            .arg("--component")
+            .arg(runtimes::component())
+            .output()
+            .expect("it runs")
+    };
+    assert_eq!(verify().status.code(), Some(0));
+    let (path, text) = files
+        .iter()
+        .find(|(_, text)| text.lines().count() == 4)
+        .expect("the pass");
+    let file = project.path().join(".ghyll/attestations").join(path);
+    fs::write(file, text.replacen("zoë", "eve", 1)).expect("the damage");
+    let damaged = verify();
+    assert_eq!(damaged.status.code(), Some(1));
+    let report: Value = serde_json::from_slice(&damaged.stdout).expect("a report");
+    let broken = (
+        "attestation-chain-broken".to_owned(),
+        format!("attestations/{path}"),
+        1,
+    );
+    assert!(findings(&report["issues"]).contains(&broken), "{report:#}");
+}
+
+#[test]
+fn python_verifies_a_tree_with_the_component_alone() {
+    let Some(python) = runtimes::python() else {
+        return runtimes::skip("no python3");
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let projects = projects(folder.path());
+    assert!(projects.len() >= 15, "only {} projects", projects.len());
+    for (name, project) in projects {
+        let expected = fs::read(project.join("findings.json")).expect("the findings by hand");
+        let expected = findings(&serde_json::from_slice(&expected).expect("JSON"));
+        let mut verify = Command::new(&python);
+        verify
+            .arg(runtimes::hosts().join("verify.py"))
+            .arg(&project);
+        let output = verify
+            .arg("--component")
+            .arg(runtimes::component())
+            .output()
+            .expect("it runs");
+        let report: Value = serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|_| panic!("{name}: {}", String::from_utf8_lossy(&output.stderr)));
+        assert_eq!(findings(&report["issues"]), expected, "{name}");
+        assert_eq!(report["ok"], expected.is_empty(), "{name}");
+        assert_eq!(
+            output.status.code(),
+            Some(i32::from(!expected.is_empty())),
+            "{name}"
+        );
+    }
+}
