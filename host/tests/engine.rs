@@ -289,14 +289,14 @@ fn the_flat_file_is_held_against_the_tree() {
         &flat,
         &[whole[0].clone(), whole[2].clone(), whole[3].clone()],
     );
-    assert_eq!(sample.found(), [divergence.clone()]);
+    assert_eq!(sample.found(), std::slice::from_ref(&divergence));
     let issue = &sample.verify(&[])["issues"][0];
     assert_eq!(issue["path"], "attestations.jsonl");
     assert_eq!(issue["line"], 0);
     assert_eq!(issue["attestation_id"], "att-A-checkout-C2-v1");
 
     write(&flat, &[&whole[..], &whole[..1]].concat());
-    assert_eq!(sample.found(), [divergence.clone()]);
+    assert_eq!(sample.found(), std::slice::from_ref(&divergence));
     let strange = whole[0].replace("alice@", "mallory@");
     write(&flat, &[&whole[..], &[strange]].concat());
     assert!(sample.found().contains(&divergence));

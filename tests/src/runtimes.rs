@@ -5,6 +5,8 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::OnceLock;
+use std::time::SystemTime;
 use std::{env, fs};
 
 /// The repository.
@@ -68,24 +70,55 @@ pub fn succeed(command: &mut Command) -> String {
     text(&output.stdout)
 }
 
-/// The `ghyll` binary, built as this test was.
+/// The `ghyll` binary: the one `GHYLL_BIN` names, else the one beside this
+/// test, which `cargo test --workspace` has just built; built now if there is
+/// none or it is older than what it is made from.
 ///
 /// # Panics
 /// If it does not build.
 #[must_use]
 pub fn ghyll() -> PathBuf {
-    let mut build = Command::new(env!("CARGO"));
-    build.args(["build", "--quiet", "--package", "ghyll", "--bin", "ghyll"]);
-    if !cfg!(debug_assertions) {
-        build.arg("--release");
+    if let Some(program) = env::var_os("GHYLL_BIN") {
+        return root().join(program);
     }
-    succeed(build.arg("--target-dir").arg(target()).current_dir(root()));
-    let profile = if cfg!(debug_assertions) {
-        "debug"
-    } else {
-        "release"
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    let build = || {
+        let profile = if cfg!(debug_assertions) {
+            "debug"
+        } else {
+            "release"
+        };
+        let program = target().join(profile).join("ghyll");
+        let sources = [
+            "host/src",
+            "host/build.rs",
+            "guest/ghyll-policy.wasm",
+            "wit",
+            "scripts",
+        ];
+        let newest = sources.iter().map(|path| changed(&root().join(path))).max();
+        if changed(&program) <= newest.flatten() {
+            let mut build = Command::new(env!("CARGO"));
+            build.args(["build", "--quiet", "--package", "ghyll", "--bin", "ghyll"]);
+            if !cfg!(debug_assertions) {
+                build.arg("--release");
+            }
+            succeed(build.arg("--target-dir").arg(target()).current_dir(root()));
+        }
+        program
     };
-    target().join(profile).join("ghyll")
+    BUILT.get_or_init(build).clone()
+}
+
+/// When a file, or the newest below a folder, was last changed.
+fn changed(path: &Path) -> Option<SystemTime> {
+    match fs::read_dir(path) {
+        Ok(entries) => entries
+            .map(|entry| changed(&entry.expect("an entry").path()))
+            .max()
+            .flatten(),
+        Err(_) => fs::metadata(path).and_then(|meta| meta.modified()).ok(),
+    }
 }
 
 /// Whether a program is here and answers `--version`.

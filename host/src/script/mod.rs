@@ -256,7 +256,9 @@ fn run(host: &Arc<Host>, source: &str) -> Result<(), ScriptError> {
 }
 
 fn run_ast(engine: &rhai::Engine, ast: &AST) -> Result<(), ScriptError> {
-    engine.run_ast(ast).map_err(ScriptError::from_rhai)
+    engine
+        .run_ast(ast)
+        .map_err(|error| ScriptError::from_rhai(*error))
 }
 
 impl Host {
@@ -303,8 +305,7 @@ impl ScriptError {
     }
 
     /// Where it began and what was wrong there.
-    fn from_rhai(error: Box<EvalAltResult>) -> Self {
-        let mut error = *error;
+    fn from_rhai(mut error: EvalAltResult) -> Self {
         let mut position = error.position();
         while let EvalAltResult::ErrorInFunctionCall(_, _, inner, _) = error {
             error = *inner;

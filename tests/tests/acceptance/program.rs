@@ -2,9 +2,9 @@
 
 use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use cucumber::gherkin::Step;
@@ -17,14 +17,8 @@ use serde_json::Value;
 use crate::audit;
 use crate::scene::Scene;
 
-/// Built as these tests were, or the one `GHYLL_BIN` names.
-static GHYLL: LazyLock<PathBuf> = LazyLock::new(|| match std::env::var_os("GHYLL_BIN") {
-    Some(program) => ghyll_tests::runtimes::root().join(program),
-    None => ghyll_tests::runtimes::ghyll(),
-});
-
 fn ghyll(root: &Path, args: &str, typed: &str) -> (i32, String, String) {
-    let mut child = Command::new(&*GHYLL)
+    let mut child = Command::new(ghyll_tests::runtimes::ghyll())
         .args(args.split_whitespace())
         .current_dir(root)
         .env("NO_COLOR", "1")

@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
@@ -13,20 +13,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// High enough that nothing scrolls away.
 const ROWS: u16 = 200;
 
-/// The binary, built from what is there now.
-pub fn ghyll() -> &'static Path {
-    static BINARY: OnceLock<PathBuf> = OnceLock::new();
-    BINARY.get_or_init(|| {
-        let mut build = Command::new(env!("CARGO"));
-        build.args(["build", "--quiet", "--package", "ghyll", "--bin", "ghyll"]);
-        let test = std::env::current_exe().unwrap();
-        let profile = test.parent().and_then(Path::parent).unwrap();
-        if profile.ends_with("release") {
-            build.arg("--release");
-        }
-        assert!(build.status().unwrap().success());
-        profile.join("ghyll")
-    })
+/// The binary.
+pub fn ghyll() -> PathBuf {
+    ghyll_tests::runtimes::ghyll()
 }
 
 /// One arrow of three attested clauses.
