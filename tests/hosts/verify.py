@@ -42,6 +42,7 @@ class Verifier:
         self.warnings = []
         self.files = 0
         self.records = {"tree": 0, "flat": 0}
+        self.identities = set()
         # The lines of each surface that should stand in the other, by hash.
         self.seen = {"tree": collections.Counter(), "flat": collections.Counter()}
         self.where = {"tree": {}, "flat": {}}
@@ -107,6 +108,11 @@ class Verifier:
         if not rec:
             return
         self.records[name] += 1
+        if name == "tree":
+            if identity in self.identities:
+                message = "another record of the tree has the same id"
+                self.report(name, "attestation-duplicate", path, line["number"], identity, message)
+            self.identities.add(identity)
         if name == "flat" and not rec["pass_id"] and not line["problems"]:
             return  # From before passes: it lives in the flat file alone.
         digest = hashlib.sha256(data).digest()
@@ -114,11 +120,13 @@ class Verifier:
         self.where[name].setdefault(digest, []).append((path, line["number"], identity))
 
     def compare(self, here, there):
-        """Lines that stand here more often than there."""
+        """Lines that stand here more often than there. A line that the flat file
+        lacks has no place in it: line 0."""
         for digest, count in (self.seen[here] - self.seen[there]).items():
-            for path, number, identity in self.where[here][digest][-count:]:
+            for _, number, identity in self.where[here][digest][-count:]:
                 message = "the line is not in the %s" % {"tree": "audit tree", "flat": "flat file"}[there]
-                self.report("flat", "attestation-aggregate-divergence", path, number, identity, message)
+                place = number if here == "flat" else 0
+                self.report("flat", "attestation-aggregate-divergence", FLAT, place, identity, message)
 
 
 def main():

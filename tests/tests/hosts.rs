@@ -337,3 +337,32 @@ fn python_verifies_a_tree_with_the_component_alone() {
         );
     }
 }
+
+/// What stands in the tree and the flat file is judged by `ghyll` as by a host
+/// that has nothing of it but the component. (The index, which the other host
+/// does not have, is told of on a surface of its own.)
+#[test]
+fn ghyll_verifies_a_tree_as_the_other_host_does() {
+    let folder = tempfile::tempdir().expect("a folder");
+    if !runtimes::succeed(Command::new("python3").arg("--version")).starts_with("Python 3") {
+        return runtimes::skip("no python3");
+    }
+    for (name, project) in projects(folder.path()) {
+        let expected = fs::read(project.join("findings.json")).expect("the findings by hand");
+        let expected = findings(&serde_json::from_slice(&expected).expect("JSON"));
+        for file in ["grid.v1.yaml", "grid.current"] {
+            let sample = runtimes::root().join("scripts/sample/.ghyll").join(file);
+            fs::copy(sample, project.join(".ghyll").join(file)).expect("a grid");
+        }
+        let output = Command::new(runtimes::ghyll())
+            .args(["engine", "verify-attestations", "--json", "--dir"])
+            .arg(&project)
+            .output()
+            .expect("it runs");
+        let mut report: Value = serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|_| panic!("{name}: {}", String::from_utf8_lossy(&output.stderr)));
+        let issues = report["issues"].as_array_mut().expect("issues");
+        issues.retain(|issue| issue["surface"] != "index");
+        assert_eq!(findings(&report["issues"]), expected, "{name}");
+    }
+}

@@ -16,11 +16,11 @@ ABSENT = "attestation-chain-absent"
 NOTE = '{"residue":"looked"}'
 
 
-def rounds(count, **changes):
+def rounds(count, ref="att-A-checkout-C1-v1", **changes):
     """Records as they follow each other: one round after the other."""
     return [
         record(
-            attestation_id=policy.attestation_id("att-A-checkout-C1-v1", number),
+            attestation_id=policy.attestation_id(ref, number),
             timestamp="2026-03-04T10:11:%02d.000000000Z" % number,
             **changes,
         )

@@ -17,8 +17,8 @@ MALFORMED = "attestation-line-malformed"
 
 def project():
     """Two passes of two rounds and an on-the-spot record; the flat file in time."""
-    groups = [rounds(2), rounds(2, pass_id="p2", context="cart/list"),
-              rounds(1, pass_id="p3", attested_by_role="init", kind="on-the-spot", clause_id="")]
+    groups = [rounds(2), rounds(2, "att-A-cart-C1-v1", pass_id="p2", context="cart/list"),
+              rounds(1, "att-A-checkout-v1", pass_id="p3", attested_by_role="init", kind="on-the-spot", clause_id="")]
     return {policy.encode_attestation_path(group[0])["path"]: written(group) for group in groups}
 
 
@@ -76,11 +76,15 @@ def build():
     moved[elsewhere] = whole[cart]
     yield case("file-moved", [("attestation-path-mismatch", elsewhere, 1),
                               ("attestation-path-mismatch", elsewhere, 2)], tree=moved)
+    again = written(rounds(1, pass_id="p4", attested_by_role="init"))
+    twice = {**whole, "v1/init/stratum-init/init/p4.jsonl": again}
+    yield case("id-twice", [("attestation-duplicate", "v1/init/stratum-init/init/p4.jsonl", 1)],
+               tree=twice, flat=flat_of(twice))
     kind = written([record(kind="x")])
     yield case("invalid-record", [("attestation-kind-invalid", checkout, 1),
                                   ("attestation-kind-invalid", "", 1)],
                tree={checkout: kind}, flat=kind)
-    yield case("flat-behind", [(DIVERGED, init, 1)], flat=[line for line in flat_of(whole) if line not in whole[init]])
+    yield case("flat-behind", [(DIVERGED, "", 0)], flat=[line for line in flat_of(whole) if line not in whole[init]])
     yield case("flat-ahead", [(DIVERGED, "", 6)],
                flat=flat_of(whole) + written([record(pass_id="p9", attestation_id="att-x-v1")]))
     yield case("foreign-file", [(FOREIGN, "notes.txt", 0)], extra={"attestations/notes.txt": b"hello\n"})
