@@ -3,6 +3,8 @@
 
 mod common;
 
+use std::collections::BTreeMap;
+
 use common::record;
 use ghyll_policy::{
     Attestation, CheckedLine, Cursor, GENESIS, Limits, MAX_LINE_BYTES, Surface, check_lines,
@@ -236,9 +238,9 @@ fn what_is_no_record_is_malformed() {
 #[test]
 fn a_chained_line_is_canonical_or_malformed() {
     let line = three().swap_remove(0);
-    let all_keys: serde_json::Value = serde_json::from_str(&line).unwrap();
+    let all_keys: BTreeMap<String, serde_json::Value> = serde_json::from_str(&line).unwrap();
     // Sorted keys, same values: readable, the chain is stated, but rewritten.
-    let sorted = format!("{all_keys}\n");
+    let sorted = format!("{}\n", serde_json::to_string(&all_keys).unwrap());
     for case in [
         sorted.as_str(),
         &replaced(&line, "{", "{ "),
