@@ -1,9 +1,7 @@
 //! `ghyll engine …`: the audit tree and what is derived from it.
 
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use clap::Subcommand;
 use ghyll::checkpoint::Checkpoint;
@@ -77,61 +75,20 @@ pub fn run(common: &Common, out: &Output, command: &EngineCommand) -> Result<u8,
     }
 }
 
-/// Shows how far reading is, on a terminal, once it takes longer than a second.
-struct Bar {
-    started: Instant,
-    shown: Option<Instant>,
-    terminal: bool,
-}
-
-impl Bar {
-    const PATIENCE: Duration = Duration::from_secs(1);
-    const EVERY: Duration = Duration::from_millis(100);
-
-    fn new() -> Self {
-        Self {
-            started: Instant::now(),
-            shown: None,
-            terminal: std::io::stderr().is_terminal(),
-        }
-    }
-
-    fn show(&mut self, done: u64, total: u64) {
-        let due = match self.shown {
-            None => self.started.elapsed() > Self::PATIENCE,
-            Some(shown) => shown.elapsed() > Self::EVERY,
-        };
-        if self.terminal && due {
-            self.shown = Some(Instant::now());
-            let percent = (done.min(total) * 100).checked_div(total).unwrap_or(100);
-            let mib = |bytes: u64| bytes >> 20;
-            eprint!(
-                "\r\x1b[Kreading  {percent:>3} %  {} of {} MiB",
-                mib(done),
-                mib(total)
-            );
-        }
-    }
-}
-
-impl Drop for Bar {
-    fn drop(&mut self) {
-        if self.shown.is_some() {
-            eprint!("\r\x1b[K");
-        }
-    }
-}
-
-fn look(project: &Project, checkpoint: Option<&Checkpoint>) -> Result<Report, Failure> {
+fn look(
+    out: &Output,
+    project: &Project,
+    checkpoint: Option<&Checkpoint>,
+) -> Result<Report, Failure> {
     let policy = Policy::load()?;
     let limits = read_limits(project.ghyll());
-    let mut bar = Bar::new();
+    let mut progress = out.progress();
     Ok(verify(
         project,
         &policy,
         limits,
         checkpoint,
-        &mut |done, total| bar.show(done, total),
+        &mut |done, total| progress.show(done, total),
     )?)
 }
 
@@ -142,7 +99,7 @@ fn verify_attestations(
 ) -> Result<u8, Failure> {
     let project = common.project()?;
     let checkpoint = checkpoint.map(read_checkpoint).transpose()?;
-    let report = look(&project, checkpoint.as_ref())?;
+    let report = look(out, &project, checkpoint.as_ref())?;
     let code = if report.ok { 0 } else { NO };
     if out.json() {
         out.value(&report)?;
@@ -210,7 +167,7 @@ fn read_checkpoint(file: &Path) -> Result<Checkpoint, Failure> {
 }
 
 fn checkpoint(common: &Common, out: &Output) -> Result<u8, Failure> {
-    let report = look(&common.project()?, None)?;
+    let report = look(out, &common.project()?, None)?;
     let checkpoint = Checkpoint::take(&report).map_err(|e| Failure::new(e.code(), &e))?;
     // JSON with and without --json: it is made to be kept.
     out.value(&checkpoint)?;
@@ -223,17 +180,17 @@ fn rebuild_index(common: &Common, out: &Output, accept: Option<&str>) -> Result<
     if let Some(op_id) = accept.filter(|op_id| !op_id.is_empty()) {
         policy.validate_op_id(op_id)?;
     }
-    let mut bar = Bar::new();
+    let mut progress = out.progress();
     let rebuilt = rebuild(
         &project,
         &policy,
         &SystemClock,
         accept,
         &mut |done, total| {
-            bar.show(done, total);
+            progress.show(done, total);
         },
     );
-    drop(bar);
+    drop(progress);
     let rebuilt = rebuilt.map_err(|e| Failure::new(e.code(), &e))?;
     for notice in &rebuilt.notices {
         out.note(&clean(&notice.to_string()));

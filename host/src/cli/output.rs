@@ -6,8 +6,10 @@
 //! line that looks like ours.
 
 use std::io::{self, Write};
+use std::time::{Duration, Instant};
 
 use anstyle::{AnsiColor, Style};
+use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use unicode_width::UnicodeWidthChar;
 
@@ -132,6 +134,14 @@ impl Output {
         writeln!(io::stdout(), "{safe}")
     }
 
+    /// For showing how far a long reading is.
+    pub fn progress(&self) -> Progress {
+        Progress {
+            started: Instant::now(),
+            bar: None,
+        }
+    }
+
     /// Tells the person at the terminal something that is not data.
     pub fn note(&self, text: &str) {
         if self.capture(&format!("{text}\n")) {
@@ -195,6 +205,42 @@ pub fn told(text: &str) {
 pub fn note(text: &str) {
     // Nobody is left to be told if this fails.
     let _ = writeln!(anstream::stderr(), "{text}");
+}
+
+/// How far a long reading is; shown on a terminal once it takes longer than a
+/// second, and nowhere else.
+pub struct Progress {
+    started: Instant,
+    bar: Option<ProgressBar>,
+}
+
+impl Progress {
+    const PATIENCE: Duration = Duration::from_secs(1);
+
+    /// So many bytes are read, of so many.
+    pub fn show(&mut self, done: u64, total: u64) {
+        if self.started.elapsed() < Self::PATIENCE {
+            return;
+        }
+        let bar = self.bar.get_or_insert_with(|| {
+            let bar = ProgressBar::new(total);
+            if let Ok(style) = ProgressStyle::with_template("reading {percent} % of {total_bytes}")
+            {
+                bar.set_style(style);
+            }
+            bar
+        });
+        bar.set_length(total);
+        bar.set_position(done.min(total));
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
 }
 
 /// A text on one line, without anything that acts on a terminal: control
