@@ -9,6 +9,8 @@ use ghyll::status::StatusError;
 use ghyll::store::load::LoadError;
 use ghyll::verify::VerifyError;
 
+/// Whoever read the output has heard enough; nothing to complain of.
+pub const BROKEN_PIPE: &str = "broken-pipe";
 /// Refused, or the environment is broken.
 const REFUSED: u8 = 3;
 /// Wrong usage.
@@ -65,6 +67,10 @@ from_coded!(
 
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
-        Self::new("io-failed", error)
+        let code = match error.kind() {
+            std::io::ErrorKind::BrokenPipe => BROKEN_PIPE,
+            _ => "io-failed",
+        };
+        Self::new(code, error)
     }
 }

@@ -128,7 +128,9 @@ pub fn main() -> ExitCode {
     match run(cli, &out) {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
-            out.failure(&failure);
+            if failure.code != failure::BROKEN_PIPE {
+                out.failure(&failure);
+            }
             ExitCode::from(failure.exit)
         }
     }
