@@ -11,7 +11,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::{EscalationChoice, ModalError, ModalHint, OperatorModalPrompt, Problem, VerdictAnswer};
 use crate::bus::{Bus, Event};
 use crate::engine::Request;
-use crate::policy::{ArrowDefinition, Clause};
 use crate::session::{Session, SessionError, Submission, limits};
 
 /// How often draining looks again for new questions.
@@ -345,23 +344,7 @@ impl ModalDriver {
         let Some((rounds, history, findings, pending)) = read else {
             return Ok(None);
         };
-        let hint = session
-            .policy()
-            .synthesize_hint(
-                &Clause {
-                    clause_id: request.clause_id.clone(),
-                    concept: request.concept.clone(),
-                    depth_type_attestation_ref: request.attestation_ref.clone(),
-                },
-                &ArrowDefinition {
-                    id: request.arrow_id.clone(),
-                    source_role: request.source_role.clone(),
-                    target_role: request.target_role.clone(),
-                    context: request.context.clone(),
-                    stratum: request.stratum.clone(),
-                },
-            )
-            .map_err(SessionError::from)?;
+        let hint = session.hint(request)?;
         let waiting = usize::try_from(pending.saturating_sub(1)).unwrap_or(usize::MAX);
         let hint = ModalHint {
             hint,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{Session, SessionError, limits};
 use crate::bus::Event;
 use crate::engine::{EngineError, Request};
-use crate::policy::{ArrowDefinition, Attestation, Clause, UnitPayload};
+use crate::policy::{ArrowDefinition, Attestation, Clause, Hint, UnitPayload};
 use crate::store::Recorded;
 use crate::verdicts::{self, Effects};
 
@@ -146,13 +146,9 @@ impl Session {
         Ok(self.policy.validate(&probe, limits(&self.grid))?)
     }
 
-    fn draft(
-        &self,
-        request: &Request,
-        submission: &Submission,
-        op_id: &str,
-    ) -> Result<Attestation, SessionError> {
-        let hint = self.policy.synthesize_hint(
+    /// What an operator is shown of a request, and what the record keeps of it.
+    pub(crate) fn hint(&self, request: &Request) -> Result<Hint, SessionError> {
+        Ok(self.policy.synthesize_hint(
             &Clause {
                 clause_id: request.clause_id.clone(),
                 concept: request.concept.clone(),
@@ -165,7 +161,16 @@ impl Session {
                 context: request.context.clone(),
                 stratum: request.stratum.clone(),
             },
-        )?;
+        )?)
+    }
+
+    fn draft(
+        &self,
+        request: &Request,
+        submission: &Submission,
+        op_id: &str,
+    ) -> Result<Attestation, SessionError> {
+        let hint = self.hint(request)?;
         Ok(Attestation {
             attestation_id: String::new(),
             kind: "depth-type".to_owned(),
