@@ -39,7 +39,7 @@ Feature: A verdict is corrected by the next one
       | C1     | src/a.rs | resolved | att-A-checkout-C1-v1.r3 |
       | C1     | src/b.rs | resolved | att-A-checkout-C1-v1.r3 |
 
-  Scenario: A correction after the pass has closed is filed under that pass
+  Scenario: A correction after the pass has closed has a pass of its own
     When the operator answers:
       | clause | answer |
       | C1     | pass   |
@@ -49,11 +49,45 @@ Feature: A verdict is corrected by the next one
     And "bob" attests:
       | ref                  | verdict | locations |
       | att-A-checkout-C2-v1 | fail    | src/a.rs  |
-    Then the record "att-A-checkout-C2-v1.r2" stands in "v1/checkout/stratum-behaviour/analyst__architect/«pass».jsonl"
+    Then the record "att-A-checkout-C2-v1.r2" stands under a pass of its own
     And the arrow "A-checkout" is blocked
     And the passes are:
       | arrow      | status | reason |
       | A-checkout | closed |        |
+      | A-checkout | closed |        |
+
+  Scenario: A passed clause is corrected where no index is
+    When the operator answers:
+      | clause | answer |
+      | C1     | pass   |
+      | C2     | pass   |
+    And the session dies
+    And the index is deleted
+    And a new session starts
+    And "bob" attests:
+      | ref                  | verdict | locations |
+      | att-A-checkout-C2-v1 | fail    | src/a.rs  |
+    Then the record "att-A-checkout-C2-v1.r2" stands under a pass of its own
+    And the clause C2 of "A-checkout" is fail
+
+  Scenario: What is decided and said again by the same person is no news
+    When "alice" attests:
+      | ref                  | verdict | locations |
+      | att-A-checkout-C1-v1 | fail    | src/a.rs  |
+    And the trail is looked at
+    And "alice" attests:
+      | ref                  | verdict | locations |
+      | att-A-checkout-C1-v1 | fail    | src/a.rs  |
+    Then it is done
+    And the trail is what it was
+    And attestation-recorded was told once
+    When "bob" attests:
+      | ref                  | verdict | locations |
+      | att-A-checkout-C1-v1 | fail    | src/a.rs  |
+    Then the records are, oldest first:
+      | attestation_id          | op_id |
+      | att-A-checkout-C1-v1    | alice |
+      | att-A-checkout-C1-v1.r2 | bob   |
 
   Scenario: A verdict by command takes the question off the screen
     When the operator answers:

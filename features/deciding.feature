@@ -33,7 +33,7 @@ Feature: An operator decides a clause
       | target_role       | architect  |
       | adversary_role    |            |
       | verdict           | pass       |
-      | reason            |            |
+      | reason            | via:terminal |
       | grid_version      | 1          |
       | pass_id           | «pass»     |
       | context           | checkout   |
@@ -47,17 +47,17 @@ Feature: An operator decides a clause
       | arrow      | status | reason |
       | A-checkout | closed |        |
 
-  Scenario: A verdict is durable before it is acknowledged, and acts only after
+  Scenario: A verdict is durable before it is acknowledged, and then stands at once
     When the arrow "A-checkout" is dispatched
     And the operator answers:
       | clause | answer |
       | C1     | pass   |
       | C2     | pass   |
     Then it was written, made durable with the way to it, and only then acknowledged
-    And each verdict was on disk, and its arrow still as before, when it was acknowledged:
+    And each verdict was on disk, and its arrow stood so, when it was acknowledged:
       | record               | arrow       |
       | att-A-checkout-C1-v1 | provisional |
-      | att-A-checkout-C2-v1 | provisional |
+      | att-A-checkout-C2-v1 | complete    |
     And the arrow "A-checkout" is complete
 
   Scenario Outline: Passing a clause and saying what was looked at

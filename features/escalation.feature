@@ -200,11 +200,16 @@ Feature: Too many rounds without a basis end in an escalation
   Scenario Outline: An escalation cannot be walked away from
     Given the clause C1 of "A-checkout" went three rounds without a basis
     When the operator answers:
-      | clause | answer   | locations   |
-      | C1     | <answer> | <locations> |
-    Then the questions were:
+      | clause | answer |
+      | C1     | leave  |
+    Then it is refused: "modal-left"
+    And the questions were:
       | clause | kind       |
       | C1     | escalation |
+    When "alice" attests:
+      | ref                  | verdict   | locations   | note   |
+      | att-A-checkout-C1-v1 | <verdict> | <locations> | <note> |
+    Then it is refused: "escalation-due"
     And still waiting, in this order: "C1"
     And modal-skipped was told never
     And 3 records are on the trail
@@ -220,11 +225,26 @@ Feature: Too many rounds without a basis end in an escalation
       | accepted-risk |
 
     Examples:
-      | answer | locations |
-      | skip   |           |
-      | leave  |           |
-      | pass   |           |
-      | fail   | src/a.rs  |
+      | verdict            | locations | note       |
+      | pass               |           |            |
+      | fail               | src/a.rs  |            |
+      | insufficient-basis |           | once again |
+
+  Scenario Outline: Where none is due its verdicts are not taken
+    Given the arrow "A-checkout" was dispatched
+    And <rounds> more rounds go without a basis
+    When "alice" attests:
+      | ref                  | verdict   | note  |
+      | att-A-checkout-C1-v1 | <verdict> | known |
+    Then it is refused: "escalation-not-due"
+    And <rounds> records are on the trail
+
+    Examples:
+      | rounds | verdict        |
+      | 0      | accepted-risk  |
+      | 2      | accepted-risk  |
+      | 0      | route-upstream |
+      | 2      | route-upstream |
 
   Scenario Outline: An escalation's answer needs its reasons
     Given the clause C1 of "A-checkout" went three rounds without a basis
@@ -286,12 +306,12 @@ Feature: Too many rounds without a basis end in an escalation
       | 1: accept the risk | accepted-risk  | complete    |
       | 2: route upstream  | route-upstream | unevaluated |
 
-  Scenario: A pass by command, while the escalation is on the screen, ends it
+  Scenario: The risk accepted by command, while the escalation is on the screen, ends it
     Given the clause C1 of "A-checkout" went three rounds without a basis
     When the operator answers:
-      | clause | answer       |
-      | C1     | /attest pass |
+      | clause | answer                | note  |
+      | C1     | /attest accepted-risk | known |
     Then the escalations ended, in this order:
-      | pass |
+      | accepted-risk |
     And the arrow "A-checkout" is complete
     And nothing waits any more

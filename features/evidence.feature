@@ -34,7 +34,6 @@ Feature: A verdict needs its evidence
       | fail               | src/a.rs         | «blank»      | verdict-unit-missing-field |
       | pass               |                  | «blank»      | verdict-unit-missing-field |
       | insufficient-basis |                  | «16385 x»    | verdict-residue-too-long   |
-      | maybe              |                  |              | attestation-verdict-invalid |
 
   Scenario Outline: A note may be as long as the limit, to the byte
     When the arrow "A-checkout" is dispatched

@@ -28,6 +28,7 @@ Feature: Some clauses are decided by a command
       | kill -9 $$           | 10      | fail   | blocked     | blocked    |
       | sleep 30             | 1       | fail   | blocked     | blocked    |
       | sleep 30 & sleep 30  | 1       | fail   | blocked     | blocked    |
+      | trap '' 15; sleep 30 | 1       | fail   | blocked     | blocked    |
 
   Scenario: What the command said is kept with the defect
     Given a project with the arrow "A-checkout" over the clauses "T1"

@@ -11,6 +11,9 @@ Feature: The program
     When the program is run: attest att-A-checkout-C1-v1 pass --op-id alice@example.com
     Then it exits with 0
     When the program is run: attest att-A-checkout-C2-v1 fail --inspected features/payment.feature:42-50 --op-id bob@example.com
+    Then it exits with 3
+    And it complains: "error[location-unknown]"
+    When the program is run: attest att-A-checkout-C2-v1 fail --inspected features/payment.feature:42-50 --keep --op-id bob@example.com
     Then it exits with 0
     When the program is run: arrow show A-checkout --json
     Then it exits with 0
@@ -38,7 +41,7 @@ Feature: The program
       | /ok | true |
 
   Scenario Outline: Refusals carry their code, and change nothing
-    Given the program was run: dispatch A-checkout
+    Given the program was run: dispatch A-checkout, and exited with 1
     When the program is run: <command>
     Then it exits with 3
     And it complains: "error[<code>]"
@@ -54,19 +57,73 @@ Feature: The program
       | attest att-A-checkout-C9-v1 pass --op-id alice               | attestation-no-pass-for-ref |
       | dispatch A-refund                                            | arrow-unknown               |
 
-  Scenario: A session holds the project, and everybody can still look
+  Scenario: A session at its prompt keeps nobody out
     Given the arrow "A-checkout" was dispatched
     When the program is run: dispatch A-checkout
+    Then it exits with 1
+    When the program is run: attest A-checkout/C1 pass --op-id bob
+    Then it exits with 0
+    And the clause C1 of "A-checkout" is pass
+    And still waiting, in this order: "C2"
+
+  Scenario Outline: Somebody writes, and everybody can still look
+    Given the arrow "A-checkout" was dispatched
+    And "alice" attested:
+      | ref                  | verdict | locations |
+      | att-A-checkout-C1-v1 | fail    | src/a.rs  |
+    And somebody is in the middle of writing
+    When the program is run: <command>
+    Then it exits with 0
+    And it says "<word>"
+    When the program is run: <command> --json
+    Then it exits with 0
+    And it says "<word>"
+
+    Examples:
+      | command                    | word                    |
+      | engine status              | pending                 |
+      | engine verify-attestations | record                  |
+      | engine checkpoint          | analyst__architect      |
+      | arrow list                 | blocked                 |
+      | arrow show A-checkout      | blocked                 |
+      | attestations               | att-A-checkout-C1-v1    |
+      | pending                    | att-A-checkout-C2-v1    |
+      | findings                   | src/a.rs                |
+      | passes                     | open                    |
+      | grid show                  | A-checkout              |
+
+  Scenario Outline: Somebody writes, and nobody else does
+    Given the arrow "A-checkout" was dispatched
+    And somebody is in the middle of writing
+    When the program is run: <command>
     Then it exits with 3
     And it complains: "error[session-locked]"
-    When the program is run: engine status --json
-    Then it exits with 0
-    And it prints, among others:
-      | /pending      | 2 |
-      | /passes/open  | 1 |
-      | /attestations | 0 |
-    When the program is run: arrow list
-    Then it exits with 0
+    And there is no trail
+
+    Examples:
+      | command                           |
+      | dispatch A-checkout               |
+      | attest A-checkout/C1 pass --op-id bob |
+
+  Scenario: Who cannot be asked again gives an escalation no wrong answer
+    Given "alice" is at the desk
+    And the arrow "A-checkout" was dispatched
+    And 3 more rounds go without a basis
+    When the session dies
+    And the program is run with this typed: run --op-id alice
+      """
+      skip
+      1
+      a risk
+      """
+    Then it exits with 1
+    And it complains: "Line 1 was given to"
+    When a new session starts
+    Then 3 records are on the trail
+    When the program is run: pending --json
+    Then it prints, among others:
+      | /0/attestation_ref | att-A-checkout-C1-v1 |
+      | /0/escalation      | true                 |
 
   Scenario Outline: A grid that cannot be meant stops the program too
     Given a project with the arrow "B" over the clauses "C1"

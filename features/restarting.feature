@@ -101,7 +101,7 @@ Feature: A session ends in the middle of it
       | answer             | locations | note    | status  | waiting    |
       | pass               |           |         | pass    | C2, C3     |
       | fail               | src/a.rs  |         | fail    | C2, C3     |
-      | insufficient-basis |           | unclear | pending | C2, C3, C1 |
+      | insufficient-basis |           | unclear | pending | C1, C2, C3 |
 
   Scenario: A failing verdict is still told to the producer after a crash
     When the arrow "A-checkout" is dispatched
@@ -123,17 +123,15 @@ Feature: A session ends in the middle of it
     And "alice" sits down
     And the session dies right after this verdict is durable:
       | clause | answer             | note  |
-      | C2     | skip               |       |
-      | C3     | skip               |       |
       | C1     | insufficient-basis | third |
     Then insufficient-basis-rounds-exceeded was told never
     When a new session starts
     Then insufficient-basis-rounds-exceeded was told once
     When "bob" answers:
       | clause | answer             | note  |
+      | C1     | 1: accept the risk | known |
       | C2     | skip               |       |
       | C3     | skip               |       |
-      | C1     | 1: accept the risk | known |
     Then the clause C1 of "A-checkout" is pass
 
   Scenario: A last line that a crash cut short
@@ -176,12 +174,25 @@ Feature: A session ends in the middle of it
   Scenario: Two sessions at once
     Given the arrow "A-checkout" was dispatched
     When another session is started on the same project
-    Then it is refused: "session-locked"
-    And the refusal names the process that has the project
+    Then it is done
     When the operator answers:
       | clause | answer |
       | C1     | pass   |
-    And the session dies
+    And the other session attests "att-A-checkout-C2-v1" as "bob"
+    Then 2 records are on the trail
+    And still waiting, in this order: "C3"
+    And recovery-attestation-republished was told never
+    When the session dies
     And a new session starts
     Then it is done
-    And still waiting, in this order: "C2, C3"
+    And still waiting, in this order: "C3"
+
+  Scenario: Two at once, and one of them is writing
+    Given the arrow "A-checkout" was dispatched
+    And somebody is in the middle of writing
+    When another session is started on the same project
+    Then it is refused: "session-locked"
+    And the refusal names the process that writes
+    When they are done writing
+    And another session is started on the same project
+    Then it is done

@@ -24,6 +24,28 @@ Feature: Operators written down
     And the record "att-A-checkout-C1-v1" stands in "v1/checkout/stratum-behaviour/analyst__architect/«its pass».jsonl"
     And the arrow "A-checkout" is blocked
 
+  Scenario: A script brings the model that answers its chat turns
+    When this script is replayed:
+      """
+      op_id("alice");
+      expect(say("begin with A-checkout") == "1: begin with A-checkout", "the first turn");
+      run_arrow("A-checkout");
+      expect(say("go on") == "2: pass", "told of the fail, and its words decide nothing");
+      fn verdict(hint) {
+          if hint.clause_id == "C1" { fail(["a.feature:1"]) } else { skip() }
+      }
+      fn model(messages) {
+          let last = messages[messages.len() - 1];
+          if last.turn == 1 { return "1: " + last.content; }
+          if messages[0].content.contains("a.feature:1") { "2: pass" } else { "2: not told" }
+      }
+      """
+    Then it is done
+    And the records are, oldest first:
+      | attestation_id       | verdict | op_id |
+      | att-A-checkout-C1-v1 | fail    | alice |
+    And the arrow "A-checkout" is blocked
+
   Scenario: Two operators in one script, one pass
     When this script is replayed:
       """

@@ -16,7 +16,7 @@ Feature: The audit trail
       | stratum     | <stratum> |
       | source_role | <source>  |
       | target_role | <target>  |
-      | reason      |           |
+      | reason      | via:terminal |
     And attestation-path-truncated was told never
 
     Examples:
@@ -62,7 +62,7 @@ Feature: The audit trail
     And the record "att-A-checkout-C1-v1" says:
       | context | <context> |
       | stratum | <stratum> |
-      | reason  | <reason>  |
+      | reason  | via:terminal <reason> |
     And the truncation of "<segments>" was told
     And the arrow "A-checkout" is complete
 
@@ -77,7 +77,7 @@ Feature: The audit trail
       | ok      | «248 x» | v1/ok/stratum-h-c7f9b244448c356a7c5c8310c9142aa3                                 | path-truncated:stratum                         | stratum          |
       | CON     | «248 x» | v1/h-a3dbc4b644a9a2c51e74509ded5c46cc/stratum-h-c7f9b244448c356a7c5c8310c9142aa3 | path-truncated:context path-truncated:stratum  | context, stratum |
 
-  Scenario: Two names that share a file lose nothing
+  Scenario: Two names that share a directory lose nothing
     Given a project with the arrow "A" over the clauses "C1"
     And another arrow "B" over the clauses "C1"
     And the arrow "A" is in the context "a/b"
@@ -95,6 +95,30 @@ Feature: The audit trail
       | att-B-C1-v1    | a_b     |
     And the record "att-A-C1-v1" stands in "v1/a_b/stratum-behaviour/analyst__architect/«pass 1».jsonl"
     And the record "att-B-C1-v1" stands in "v1/a_b/stratum-behaviour/analyst__architect/«pass 2».jsonl"
+
+  Scenario: Two names that share a file lose nothing
+    Given a project with the arrow "A" over the clauses "C1"
+    And another arrow "B" over the clauses "C1"
+    And the arrow "A" is in the context "a/b"
+    And the arrow "B" is in the context "a_b"
+    And "alice" is at the desk
+    When the arrow "A" is dispatched
+    And the operator answers:
+      | clause | answer |
+      | C1     | pass   |
+    And the record att-A-C1-v1 is on record for the arrow "B" too, as "att-B-C1-v1"
+    Then it is done
+    And the records share one file
+    And the records are, oldest first:
+      | attestation_id | context | pass_id |
+      | att-A-C1-v1    | a/b     | «pass»  |
+      | att-B-C1-v1    | a_b     | «pass»  |
+    When the session dies
+    And the index is deleted
+    And a new session starts
+    Then 2 records are on the trail
+    And the arrow "A" is complete
+    And the arrow "B" is complete
 
   Scenario: The project's beginning
     Given a project with the arrow "A-checkout" over the clauses "C1, C2"
@@ -128,6 +152,7 @@ Feature: The audit trail
     Given a project with the arrow "A-checkout" over the clauses "C1"
     And the project's beginning was attested by "alice"
     When the session dies
+    And the next grid adds the arrow "A-refund" over the clauses "R1", in "refund"
     And the grid moves on to the next version
     And a new session starts
     And "bob" attests the project's beginning
@@ -135,6 +160,7 @@ Feature: The audit trail
       | attestation_id    | op_id | grid_version |
       | att-A-checkout-v1 | alice | 1            |
       | att-A-checkout-v2 | bob   | 2            |
+      | att-A-refund-v2   | bob   | 2            |
 
   Scenario: Attesting the beginning decides no clause
     Given a project with the arrow "A-checkout" over the clauses "C1"

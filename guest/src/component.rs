@@ -32,6 +32,10 @@ impl hints::Guest for Policy {
             clause_id: c.clause_id,
             concept: c.concept,
             depth_type_attestation_ref: c.depth_type_attestation_ref,
+            subject: c.subject,
+            locations: c.locations,
+            basis: c.basis,
+            residue: c.residue,
         };
         let arrow = crate::ArrowDefinition {
             id: def.id,
@@ -40,22 +44,15 @@ impl hints::Guest for Policy {
             context: def.context,
             stratum: def.stratum,
         };
-        let hint = crate::synthesize_hint(&clause, &arrow);
-        hints::Hint {
-            arrow_id: hint.arrow_id,
-            clause_id: hint.clause_id,
-            concept: hint.concept,
-            attestation_ref: hint.attestation_ref,
-        }
+        crate::synthesize_hint(&clause, &arrow).into()
     }
 
     fn encode_hint(h: hints::Hint) -> String {
-        crate::encode_hint(&crate::Hint {
-            arrow_id: h.arrow_id,
-            clause_id: h.clause_id,
-            concept: h.concept,
-            attestation_ref: h.attestation_ref,
-        })
+        crate::encode_hint(&h.into())
+    }
+
+    fn decode_hint(text: String) -> Result<hints::Hint, hints::PolicyError> {
+        Ok(crate::decode_hint(&text)?.into())
     }
 
     fn attestation_ref(arrow_id: String, clause_id: String, grid_version: u64) -> String {
@@ -75,6 +72,15 @@ impl units::Guest for Policy {
     fn encode_unit_payload(payload: units::UnitPayload) -> String {
         crate::encode_unit_payload(&payload.into())
     }
+
+    fn decode_unit_payload(text: String) -> Result<units::UnitPayload, units::PolicyError> {
+        let crate::UnitPayload { inspected, residue } = crate::decode_unit_payload(&text)?;
+        Ok(units::UnitPayload { inspected, residue })
+    }
+
+    fn infer_unit(payload: units::UnitPayload) -> String {
+        crate::infer_unit(&payload.into()).into()
+    }
 }
 
 impl paths::Guest for Policy {
@@ -87,6 +93,10 @@ impl paths::Guest for Policy {
             truncated: encoded.truncated,
             substituted: encoded.substituted.into_iter().map(Into::into).collect(),
         })
+    }
+
+    fn belong(folder: String, names: Vec<String>) -> Vec<bool> {
+        crate::belong(&folder, &names)
     }
 }
 
@@ -116,6 +126,7 @@ impl records::Guest for Policy {
         drop(chunk);
         records::Checked {
             lines: checked.lines.into_iter().map(Into::into).collect(),
+            paths: checked.paths,
             consumed: checked.consumed,
             cursor: checked.cursor.into(),
         }
@@ -124,11 +135,53 @@ impl records::Guest for Policy {
     fn attestation_id(attestation_ref: String, round: u32) -> String {
         crate::attestation_id(&attestation_ref, round)
     }
+
+    fn ref_and_round(attestation_id: String) -> records::Answered {
+        let (attestation_ref, round) = crate::ref_and_round(&attestation_id);
+        records::Answered {
+            attestation_ref: attestation_ref.into(),
+            round,
+        }
+    }
+
+    fn annotate_reason(
+        reason: String,
+        via: String,
+        substituted: Vec<String>,
+    ) -> Result<String, records::PolicyError> {
+        crate::annotate_reason(&reason, &via, &substituted).map_err(Into::into)
+    }
+
+    fn verdict_severity(verdict: String) -> u8 {
+        crate::verdict_severity(&verdict)
+    }
 }
 
 impl operators::Guest for Policy {
     fn validate_op_id(op_id: String) -> Result<(), operators::PolicyError> {
         crate::validate_op_id(&op_id).map_err(Into::into)
+    }
+
+    fn check_grid_id(id: String) -> Result<(), operators::PolicyError> {
+        crate::check_grid_id(&id).map_err(Into::into)
+    }
+
+    fn skeleton(text: String) -> String {
+        crate::skeleton(&text)
+    }
+
+    fn role_key(role: String) -> String {
+        crate::role_key(&role)
+    }
+
+    fn unshown() -> Vec<operators::Range> {
+        let ranges = crate::unshown().iter();
+        ranges
+            .map(|(start, end)| operators::Range {
+                start: *start,
+                end: *end,
+            })
+            .collect()
     }
 }
 
@@ -158,8 +211,8 @@ impl From<records::Limits> for crate::Limits {
     }
 }
 
-/// Maps a record between its two types, which have the same fields.
-macro_rules! map_attestation {
+/// Maps a WIT record to its type here and back; both have the same fields.
+macro_rules! map_record {
     ($from:ty => $to:ty: $($field:ident)*) => {
         impl From<$from> for $to {
             fn from(rec: $from) -> Self {
@@ -174,10 +227,15 @@ macro_rules! map_attestation {
     };
 }
 
-map_attestation!(records::Attestation => crate::Attestation:
+map_record!(records::Attestation => crate::Attestation:
     attestation_id kind arrow_id clause_id op_id attested_by_role source_role target_role
     adversary_role verdict reason timestamp grid_version pass_id context stratum unit
     unit_payload_json hint_json);
+
+map_record!(hints::Hint => crate::Hint:
+    arrow_id clause_id concept attestation_ref subject locations basis residue);
+
+map_record!(records::Span => crate::Span: offset length);
 
 impl From<records::Cursor> for crate::Cursor {
     fn from(cursor: records::Cursor) -> Self {
@@ -211,16 +269,77 @@ impl From<crate::Cursor> for records::Cursor {
     }
 }
 
+impl From<crate::Content> for records::Content {
+    fn from(content: crate::Content) -> Self {
+        match content {
+            crate::Content::Written(spans) => Self::Written(spans.into()),
+            crate::Content::Other(values) => Self::Other(records::Values {
+                rec: values.rec.into(),
+                attestation_ref: values.attestation_ref,
+                chain: values.chain,
+            }),
+            crate::Content::NoRecord(chain) => Self::NoRecord(chain),
+        }
+    }
+}
+
+impl From<crate::Spans> for records::Spans {
+    fn from(spans: crate::Spans) -> Self {
+        let [
+            attestation_id,
+            kind,
+            arrow_id,
+            clause_id,
+            op_id,
+            attested_by_role,
+            source_role,
+            target_role,
+            adversary_role,
+            verdict,
+            reason,
+            timestamp,
+            grid_version,
+            pass_id,
+            context,
+            stratum,
+            unit,
+            unit_payload_json,
+            hint_json,
+        ] = spans.members.map(records::Span::from);
+        Self {
+            attestation_ref: spans.attestation_ref.into(),
+            chain: spans.chain.into(),
+            attestation_id,
+            kind,
+            arrow_id,
+            clause_id,
+            op_id,
+            attested_by_role,
+            source_role,
+            target_role,
+            adversary_role,
+            verdict,
+            reason,
+            timestamp,
+            grid_version,
+            pass_id,
+            context,
+            stratum,
+            unit,
+            unit_payload_json,
+            hint_json,
+        }
+    }
+}
+
 impl From<crate::CheckedLine> for records::CheckedLine {
     fn from(line: crate::CheckedLine) -> Self {
         Self {
             number: line.number,
             offset: line.offset,
             length: line.length,
-            rec: line.rec.map(Into::into),
-            attestation_ref: line.attestation_ref,
+            content: line.content.into(),
             round: line.round,
-            chain: line.chain,
             chained: line.chained,
             path: line.path,
             problems: line.problems.into_iter().map(Into::into).collect(),

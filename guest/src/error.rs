@@ -7,7 +7,7 @@
 use alloc::string::String;
 use core::fmt;
 
-use crate::operators::is_format_character;
+use crate::unicode::may_be_shown;
 
 /// A fault, named by a stable code and told in words.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -44,10 +44,10 @@ const QUOTED: usize = 48;
 pub(crate) fn quote(text: &str) -> String {
     let mut out = String::from("`");
     for c in text.chars().take(QUOTED) {
-        if c.is_control() || is_format_character(c) {
-            out.extend(c.escape_default());
-        } else {
+        if may_be_shown(c) {
             out.push(c);
+        } else {
+            out.extend(c.escape_unicode());
         }
     }
     if text.chars().nth(QUOTED).is_some() {
@@ -55,6 +55,17 @@ pub(crate) fn quote(text: &str) -> String {
     }
     out.push('`');
     out
+}
+
+/// Keeps a parser's words short: they quote what they did not expect.
+pub(crate) fn clip(mut text: String) -> String {
+    const MAX: usize = 200;
+    if text.len() > MAX {
+        text.truncate(text.floor_char_boundary(MAX));
+        text.push('…');
+        text.shrink_to_fit();
+    }
+    text
 }
 
 /// Every code the policy answers with.
@@ -85,7 +96,8 @@ pub mod codes {
     pub const ATTESTATION_ROLE_INVALID: &str = "attestation-role-invalid";
     /// The timestamp is not `YYYY-MM-DDTHH:MM:SS.nnnnnnnnnZ`.
     pub const ATTESTATION_TIMESTAMP_INVALID: &str = "attestation-timestamp-invalid";
-    /// `hint-json` is not a JSON object.
+    /// `hint-json` is not a JSON object, not of the shape of a hint, or names
+    /// another arrow or clause than its record.
     pub const ATTESTATION_HINT_MALFORMED: &str = "attestation-hint-malformed";
     /// `unit-payload-json` is not an object of `inspected` and `residue`.
     pub const ATTESTATION_PAYLOAD_MALFORMED: &str = "attestation-payload-malformed";
@@ -109,6 +121,13 @@ pub mod codes {
     pub const OP_ID_TOO_LONG: &str = "op-id-too-long";
     /// The op-id contains characters no op-id may contain.
     pub const OP_ID_INVALID_CHARACTERS: &str = "op-id-invalid-characters";
+    /// An id of a grid contains characters that cannot be seen, or has another
+    /// spelling that looks the same.
+    pub const GRID_ID_INVALID_CHARACTERS: &str = "grid-id-invalid-characters";
+    /// The id's round is not written as rounds are counted, or beyond them.
+    pub const ATTESTATION_ID_MALFORMED: &str = "attestation-id-malformed";
+    /// The grid version is not one a grid can have.
+    pub const ATTESTATION_GRID_VERSION_INVALID: &str = "attestation-grid-version-invalid";
     /// A `prev-chain` is not 64 lower-case hex digits.
     pub const ATTESTATION_CHAIN_INVALID: &str = "attestation-chain-invalid";
     /// The line would be longer than 1 MiB.

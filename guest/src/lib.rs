@@ -12,11 +12,11 @@
 //!
 //! | WIT interface | functions |
 //! |---|---|
-//! | `hints` | [`synthesize_hint`], [`encode_hint`], [`attestation_ref`] |
-//! | `units` | [`validate_unit_payload`], [`encode_unit_payload`] |
-//! | `paths` | [`encode_attestation_path`] |
-//! | `records` | [`validate`], [`encode_line`], [`check_lines`], [`attestation_id`] |
-//! | `operators` | [`validate_op_id`] |
+//! | `hints` | [`synthesize_hint`], [`encode_hint`], [`decode_hint`], [`attestation_ref`] |
+//! | `units` | [`validate_unit_payload`], [`encode_unit_payload`], [`decode_unit_payload`], [`infer_unit`] |
+//! | `paths` | [`encode_attestation_path`], [`belong`] |
+//! | `records` | [`validate`], [`encode_line`], [`check_lines`], [`attestation_id`], [`ref_and_round`], [`annotate_reason`], [`verdict_severity`] |
+//! | `operators` | [`validate_op_id`], [`check_grid_id`], [`skeleton`], [`role_key`], [`unshown`] |
 //!
 //! No function panics, whatever its input. Time is linear in the input.
 
@@ -26,29 +26,50 @@
 
 extern crate alloc;
 
+mod attestation;
+mod canonical;
 mod check;
 #[cfg(all(target_arch = "wasm32", feature = "component"))]
 mod component;
 mod error;
+mod hex;
 mod hints;
+mod ids;
 mod json;
 mod line;
 mod operators;
 mod parse;
 mod paths;
+mod reason;
 mod records;
+mod roles;
+mod scan;
+mod sha256;
 mod timestamp;
+mod unicode;
 mod units;
+mod verdict;
 
+pub use attestation::Attestation;
 pub use check::{
-    Checked, CheckedLine, Cursor, MAX_CHUNK_BYTES, MAX_CHUNK_LINES, Surface, check_lines,
+    Checked, CheckedLine, Content, Cursor, MAX_CHUNK_BYTES, MAX_CHUNK_LINES, Span, Spans, Surface,
+    Values, check_lines,
 };
 pub use error::{PolicyError, codes};
-pub use hints::{ArrowDefinition, Clause, Hint, attestation_ref, encode_hint, synthesize_hint};
-pub use line::{EncodedLine, GENESIS, MAX_LINE_BYTES, attestation_id, encode_line};
-pub use operators::{MAX_OP_ID_BYTES, validate_op_id};
-pub use paths::{EncodedPath, encode_attestation_path};
-pub use records::{Attestation, Limits, MAX_REASON_BYTES, validate};
-pub use units::{
-    DEFAULT_MAX_RESIDUE_BYTES, UnitPayload, encode_unit_payload, validate_unit_payload,
+pub use hints::{
+    ArrowDefinition, Clause, Hint, MAX_HINT_LOCATION_BYTES, MAX_HINT_LOCATIONS,
+    MAX_STATEMENT_BYTES, decode_hint, encode_hint, synthesize_hint,
 };
+pub use ids::{MAX_GRID_VERSION, MAX_ROUND, attestation_id, attestation_ref, ref_and_round};
+pub use line::{EncodedLine, GENESIS, MAX_LINE_BYTES, encode_line};
+pub use operators::{MAX_OP_ID_BYTES, check_grid_id, validate_op_id};
+pub use paths::{EncodedPath, belong, encode_attestation_path};
+pub use reason::{MAX_CALLER_REASON_BYTES, MAX_REASON_BYTES, annotate_reason};
+pub use records::{Limits, validate};
+pub use roles::role_key;
+pub use unicode::{skeleton, unshown};
+pub use units::{
+    DEFAULT_MAX_RESIDUE_BYTES, UnitPayload, decode_unit_payload, encode_unit_payload, infer_unit,
+    validate_unit_payload,
+};
+pub use verdict::verdict_severity;

@@ -7,11 +7,12 @@
 use alloc::format;
 use alloc::string::{String, ToString};
 
-use sha2::{Digest, Sha256};
-
+use crate::attestation::Attestation;
 use crate::error::{PolicyError, codes, quote};
+use crate::hex;
 use crate::json;
-use crate::records::{Attestation, timestamp_invalid};
+use crate::records::timestamp_invalid;
+use crate::sha256::{self, Digest, Message};
 use crate::timestamp;
 
 /// The longest line in bytes, `\n` included.
@@ -22,8 +23,8 @@ pub const GENESIS: &str = "00000000000000000000000000000000000000000000000000000
 
 /// What a line has behind its object's other members: `,"chain":"`, 64 digits,
 /// `"}`.
-const CHAIN_OPENS: &str = ",\"chain\":\"";
-const CHAIN_CLOSES: &str = "\"}";
+pub(crate) const CHAIN_OPENS: &str = ",\"chain\":\"";
+pub(crate) const CHAIN_CLOSES: &str = "\"}";
 const CHAIN_MEMBER_BYTES: usize = CHAIN_OPENS.len() + GENESIS.len() + CHAIN_CLOSES.len();
 
 /// A record as the bytes of its line.
@@ -82,7 +83,7 @@ pub fn encode_line(rec: &Attestation, prev_chain: &str) -> Result<EncodedLine, P
     }
     let mut line = String::with_capacity(bytes);
     push_object(&mut line, rec, None);
-    let chain = link(prev, &[line.as_bytes()]);
+    let chain = link(prev, line.as_bytes());
     // The chain becomes the last member of the object it is the hash of.
     line.pop();
     line.push_str(CHAIN_OPENS);
@@ -94,24 +95,24 @@ pub fn encode_line(rec: &Attestation, prev_chain: &str) -> Result<EncodedLine, P
 
 /// Whether `bytes` are a chain value: 64 lower-case hex digits.
 pub(crate) fn is_chain(bytes: &[u8]) -> bool {
-    bytes.len() == GENESIS.len()
-        && bytes
-            .iter()
-            .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+    hex::is_digest(bytes)
 }
 
-/// The chain value of an object, given in parts, behind `prev`.
-pub(crate) fn link(prev: &str, object: &[&[u8]]) -> String {
-    let mut hash = Sha256::new();
-    hash.update(prev.as_bytes());
-    for part in object {
-        hash.update(part);
-    }
-    let mut out = String::with_capacity(GENESIS.len());
-    for byte in hash.finalize() {
-        json::push_hex(&mut out, byte);
-    }
-    out
+/// The chain value of `object` behind `prev`.
+pub(crate) fn link(prev: &str, object: &[u8]) -> String {
+    let digits = hex::hex(&sha256::digest(&Message::behind(prev, object, false)));
+    digits.iter().copied().map(char::from).collect()
+}
+
+/// Whether `chain` is the chain value of `object`, given without its final
+/// brace, behind `prev`.
+pub(crate) fn is_link(prev: &str, object: &[u8], chain: &str) -> bool {
+    is_written(&sha256::digest(&Message::behind(prev, object, true)), chain)
+}
+
+/// Whether `chain` is how a hash is written.
+pub(crate) fn is_written(digest: &Digest, chain: &str) -> bool {
+    hex::hex(digest) == chain.as_bytes()
 }
 
 /// Splits a line (without its `\n`) that reads as if it ended in a chain member
@@ -214,43 +215,10 @@ fn push_object(out: &mut String, rec: &Attestation, number: Option<&str>) {
     out.push('}');
 }
 
-/// The id of round `round` (from 1) on a ref: the ref itself, then `<ref>.r<k>`.
-///
-/// ```
-/// use ghyll_policy::attestation_id;
-///
-/// assert_eq!(attestation_id("att-A-C1-v1", 1), "att-A-C1-v1");
-/// assert_eq!(attestation_id("att-A-C1-v1", 2), "att-A-C1-v1.r2");
-/// ```
-#[must_use]
-pub fn attestation_id(attestation_ref: &str, round: u32) -> String {
-    if round < 2 {
-        attestation_ref.into()
-    } else {
-        format!("{attestation_ref}.r{round}")
-    }
-}
-
-/// The ref an id answers, and the round: the inverse of [`attestation_id`].
-/// What only looks like a round (`.r1`, `.r02`, no ref before it) is part of
-/// the ref.
-pub(crate) fn ref_and_round(id: &str) -> (&str, u32) {
-    let round = |digits: &str| {
-        let canonical = digits.starts_with(|c: char| matches!(c, '1'..='9'))
-            && digits.bytes().all(|byte| byte.is_ascii_digit());
-        digits.parse().ok().filter(|k| canonical && *k >= 2)
-    };
-    match id.rsplit_once(".r") {
-        Some((before, digits)) if !before.is_empty() => {
-            round(digits).map_or((id, 1), |round| (before, round))
-        }
-        _ => (id, 1),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sha2::{Digest as _, Sha256};
 
     fn record() -> Attestation {
         Attestation {
@@ -296,7 +264,7 @@ mod tests {
         let second = encode_line(&record(), &first.chain).unwrap();
         assert_ne!(first.chain, second.chain);
         let (object, chain) = split_chain(second.line.trim_end().as_bytes()).unwrap();
-        assert_eq!(link(&first.chain, &[object, b"}"]), chain);
+        assert!(is_link(&first.chain, object, chain));
     }
 
     #[test]
@@ -325,33 +293,5 @@ mod tests {
             encode_line(&rec, "").unwrap_err().code,
             "attestation-line-too-long"
         );
-    }
-
-    #[test]
-    fn ids_and_rounds_are_inverse() {
-        for (id, expected) in [
-            ("att-A-v1", ("att-A-v1", 1)),
-            ("att-A-v1.r2", ("att-A-v1", 2)),
-            ("att-A-v1.r4294967295", ("att-A-v1", u32::MAX)),
-            ("a.r2.r3", ("a.r2", 3)),
-        ] {
-            assert_eq!(ref_and_round(id), expected);
-            assert_eq!(attestation_id(expected.0, expected.1), id);
-        }
-        for whole in [
-            "",
-            "a.r",
-            "a.r0",
-            "a.r1",
-            "a.r02",
-            "a.r+2",
-            "a.r2x",
-            "a.r4294967296",
-            ".r2",
-            "a.R2",
-        ] {
-            assert_eq!(ref_and_round(whole), (whole, 1));
-        }
-        assert_eq!(attestation_id("a", 0), "a");
     }
 }

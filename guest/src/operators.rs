@@ -1,12 +1,15 @@
-//! Who may answer.
+//! Names that people go by: who may answer, and what the ids of a grid may be.
 //!
-//! An op-id stands in every record and is shown to people, so it must read as
-//! what it is: nothing invisible, nothing that reorders the text around it,
-//! nothing that looks like a path. It is never part of one.
+//! An id stands in every record and is shown to people, so it must read as what
+//! it is: nothing invisible, nothing that reorders the text around it, one
+//! spelling for what looks one way. An op-id besides must not look like a path,
+//! though it is never part of one.
 
 use alloc::format;
+use alloc::string::String;
 
 use crate::error::{PolicyError, codes};
+use crate::unicode::{is_nfc, is_unseen};
 
 /// The longest op-id, in bytes.
 pub const MAX_OP_ID_BYTES: usize = 256;
@@ -44,14 +47,13 @@ pub fn validate_op_id(op_id: &str) -> Result<(), PolicyError> {
     for c in op_id.chars() {
         let kind = match c {
             '/' | '\\' => "path separator",
-            _ if c.is_control() => "control character",
-            _ if c.is_whitespace() => "whitespace",
-            _ if is_format_character(c) => "invisible format character",
+            ' ' => "whitespace",
+            _ if is_unseen(c) => unseen(c),
             _ => continue,
         };
-        return invalid(format!("{kind} U+{:04X}", u32::from(c)));
+        return invalid(told(kind, c));
     }
-    if op_id.contains("..") {
+    if op_id.as_bytes().array_windows().any(|two| two == b"..") {
         return invalid("contains `..`".into());
     }
     if op_id.starts_with(['.', '-']) {
@@ -60,36 +62,57 @@ pub fn validate_op_id(op_id: &str) -> Result<(), PolicyError> {
     if op_id.ends_with('.') {
         return invalid("ends with `.`".into());
     }
+    if !is_nfc(op_id) {
+        return invalid(NOT_NFC.into());
+    }
     Ok(())
 }
 
-/// Whether Unicode (16 and 17 agree) gives `c` the general category Cf: bidi
-/// overrides, zero-width characters, byte order marks, tags.
+const NOT_NFC: &str = "not in normalization form C: what looks one way has one spelling";
+
+/// What kind of unseen character `c` is.
+fn unseen(c: char) -> &'static str {
+    if c.is_control() {
+        "control character"
+    } else if c.is_whitespace() {
+        "whitespace"
+    } else {
+        "character that cannot be seen,"
+    }
+}
+
+fn told(kind: &str, c: char) -> String {
+    format!("{kind} U+{:04X}", u32::from(c))
+}
+
+/// Whether `id` can be an id in a grid (arrow, clause, role, context, stratum)
+/// as far as its characters go: all of them can be seen, and it is in
+/// normalization form C. A plain blank can be seen between others.
 ///
-/// The ranges are written out because a table crate is many times larger.
-pub(crate) fn is_format_character(c: char) -> bool {
-    matches!(c,
-        '\u{ad}'
-        | '\u{600}'..='\u{605}'
-        | '\u{61c}'
-        | '\u{6dd}'
-        | '\u{70f}'
-        | '\u{890}'..='\u{891}'
-        | '\u{8e2}'
-        | '\u{180e}'
-        | '\u{200b}'..='\u{200f}'
-        | '\u{202a}'..='\u{202e}'
-        | '\u{2060}'..='\u{2064}'
-        | '\u{2066}'..='\u{206f}'
-        | '\u{feff}'
-        | '\u{fff9}'..='\u{fffb}'
-        | '\u{110bd}'
-        | '\u{110cd}'
-        | '\u{13430}'..='\u{1343f}'
-        | '\u{1bca0}'..='\u{1bca3}'
-        | '\u{1d173}'..='\u{1d17a}'
-        | '\u{e0001}'
-        | '\u{e0020}'..='\u{e007f}')
+/// Whether an id may be empty is the grid's own rule; here it may.
+///
+/// # Errors
+///
+/// `grid-id-invalid-characters`.
+///
+/// ```
+/// use ghyll_policy::check_grid_id;
+///
+/// assert!(check_grid_id("A-checkout").is_ok());
+/// assert!(check_grid_id("A-checkout\u{200b}").is_err());
+/// ```
+pub fn check_grid_id(id: &str) -> Result<(), PolicyError> {
+    let invalid = |detail| Err(PolicyError::new(codes::GRID_ID_INVALID_CHARACTERS, detail));
+    if let Some(c) = id.chars().find(|c| is_unseen(*c)) {
+        return invalid(told(unseen(c), c));
+    }
+    if id.starts_with(' ') || id.ends_with(' ') {
+        return invalid("a blank at an end cannot be seen".into());
+    }
+    if !is_nfc(id) {
+        return invalid(NOT_NFC.into());
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -150,6 +173,15 @@ mod tests {
             '\u{e0001}',
             '\u{e0041}',
             '\u{1343f}',
+            '\u{34f}',
+            '\u{115f}',
+            '\u{17b4}',
+            '\u{2800}',
+            '\u{3164}',
+            '\u{fe0f}',
+            '\u{ffa0}',
+            '\u{e0100}',
+            '\u{16fe4}',
         ] {
             for op_id in [
                 String::from_iter(['a', c, 'b']),
@@ -158,6 +190,35 @@ mod tests {
             ] {
                 assert_eq!(code(&op_id), "op-id-invalid-characters", "{op_id:?}");
             }
+        }
+    }
+
+    #[test]
+    fn what_looks_one_way_has_one_spelling() {
+        assert_eq!(validate_op_id("zoë"), Ok(()));
+        assert_eq!(code("zoe\u{308}"), "op-id-invalid-characters");
+        assert_eq!(code("\u{212b}ke"), "op-id-invalid-characters");
+        assert_eq!(check_grid_id("Ärger"), Ok(()));
+        assert!(check_grid_id("A\u{308}rger").is_err());
+    }
+
+    #[test]
+    fn ids_of_a_grid_can_be_seen() {
+        for id in ["", "A-checkout", "two words", "a/b", "..", "山", ".a"] {
+            assert_eq!(check_grid_id(id), Ok(()), "{id}");
+        }
+        for id in [
+            " ",
+            " a",
+            "a ",
+            "a\u{a0}b",
+            "a\tb",
+            "a\u{fff9}",
+            "\u{3164}",
+            "a\u{fe0f}",
+        ] {
+            let code = check_grid_id(id).unwrap_err().code;
+            assert_eq!(code, "grid-id-invalid-characters", "{id:?}");
         }
     }
 

@@ -1,4 +1,7 @@
-//! Reading one line back into a record.
+//! Reading one line back into a record, however it is written.
+//!
+//! What is not as `encode-line` writes it comes here: older lines, rewritten
+//! ones, and what is no record at all.
 //!
 //! Written by hand rather than derived: a line with a key twice, or with a key
 //! nobody knows, could read differently to two readers, and so is no record. A
@@ -10,8 +13,9 @@ use core::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
 
-use crate::error::quote;
-use crate::records::{Attestation, Leniency, clip};
+use crate::attestation::Attestation;
+use crate::error::{clip, quote};
+use crate::records::Leniency;
 use crate::timestamp;
 
 /// A key of a line.
@@ -133,6 +137,7 @@ impl Parsed {
     pub(crate) fn leniency(&self, pass_less_at_home: bool) -> Leniency {
         Leniency {
             unit_absent: !self.seen.has(Key::Unit),
+            version_absent: !self.seen.has(Key::GridVersion),
             pass_less: pass_less_at_home && self.is_pass_less(),
         }
     }

@@ -12,11 +12,17 @@ const SECONDS_PER_DAY: i64 = 86_400;
 /// Whether `text` is `YYYY-MM-DDTHH:MM:SS.nnnnnnnnnZ` and names a real instant
 /// (no leap second: records must order and convert everywhere).
 pub(crate) fn is_canonical(text: &str) -> bool {
-    text.len() == 30 && canonical(text).is_some()
+    text.len() == 30 && split(text).is_some()
 }
 
 /// `text`, which may have none to nine fractional digits, with nine.
 pub(crate) fn canonical(text: &str) -> Option<String> {
+    let (whole, fraction) = split(text)?;
+    Some(format!("{whole}.{fraction:0<9}Z"))
+}
+
+/// The seconds of a real instant, and the digits of its fraction.
+fn split(text: &str) -> Option<(&str, &str)> {
     let rest = text.strip_suffix('Z')?;
     let (whole, fraction) = match rest.split_once('.') {
         Some((_, "")) => return None,
@@ -63,7 +69,7 @@ pub(crate) fn canonical(text: &str) -> Option<String> {
         && number(&[h0, h1])? < 24
         && number(&[mi0, mi1])? < 60
         && number(&[s0, s1])? < 60;
-    real.then(|| format!("{whole}.{fraction:0<9}Z"))
+    real.then_some((whole, fraction))
 }
 
 /// Days of a month; 0 for a month there is not.

@@ -1,14 +1,15 @@
 //! Judging files: what is healthy, what an auditor is told, and that neither
 //! depends on how the file was cut into chunks.
 
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
+
 mod common;
 
 use std::collections::BTreeMap;
 
-use common::record;
+use common::{Line, record, resolved};
 use ghyll_policy::{
-    Attestation, CheckedLine, Cursor, GENESIS, Limits, MAX_LINE_BYTES, Surface, check_lines,
-    encode_line,
+    Attestation, Cursor, GENESIS, Limits, MAX_LINE_BYTES, Surface, check_lines, encode_line,
 };
 
 const PATH: &str = "v1/shop/stratum-domain/analyst__architect/p1.jsonl";
@@ -38,15 +39,16 @@ fn three() -> Vec<String> {
 }
 
 /// Reads a file as a host does, `step` bytes more at a time.
-fn read(file: &[u8], surface: Surface, step: usize) -> (Vec<CheckedLine>, Cursor) {
+fn read(file: &[u8], surface: Surface, step: usize) -> (Vec<Line>, Cursor) {
     let mut cursor = Cursor::start(surface);
     let mut lines = Vec::new();
     let (mut start, mut end) = (0, step.min(file.len()));
     loop {
         cursor.at_end = end == file.len();
-        let checked = check_lines(&file[start..end], &cursor, &Limits::default());
+        let chunk = &file[start..end];
+        let checked = check_lines(chunk, &cursor, &Limits::default());
         start += usize::try_from(checked.consumed).unwrap();
-        lines.extend(checked.lines);
+        lines.extend(resolved(&checked, chunk, cursor.bytes));
         let progress = checked.consumed > 0;
         cursor = checked.cursor;
         if cursor.at_end && start == end {
@@ -60,7 +62,7 @@ fn read(file: &[u8], surface: Surface, step: usize) -> (Vec<CheckedLine>, Cursor
     }
 }
 
-fn all(file: &[u8], surface: Surface) -> Vec<CheckedLine> {
+fn all(file: &[u8], surface: Surface) -> Vec<Line> {
     read(file, surface, 1 << 20).0
 }
 
@@ -72,13 +74,13 @@ fn problems(file: impl AsRef<[u8]>, surface: Surface) -> Vec<Vec<&'static str>> 
         .collect()
 }
 
-fn one(line: impl AsRef<[u8]>, surface: Surface) -> CheckedLine {
+fn one(line: impl AsRef<[u8]>, surface: Surface) -> Line {
     let lines = all(line.as_ref(), surface);
     assert_eq!(lines.len(), 1);
     lines.into_iter().next().unwrap()
 }
 
-fn codes(line: &CheckedLine) -> Vec<&'static str> {
+fn codes(line: &Line) -> Vec<&'static str> {
     line.problems.iter().map(|p| p.code).collect()
 }
 
@@ -140,7 +142,8 @@ fn reading_goes_on_where_it_stopped() {
         ..cursor
     };
     let checked = check_lines(rest.as_bytes(), &wrong, &Limits::default());
-    assert_eq!(codes(&checked.lines[0]), ["attestation-chain-broken"]);
+    let lines = resolved(&checked, rest.as_bytes(), wrong.bytes);
+    assert_eq!(codes(&lines[0]), ["attestation-chain-broken"]);
 }
 
 #[test]

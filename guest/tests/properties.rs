@@ -1,12 +1,14 @@
 //! What holds for any input at all.
 
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
+
 mod common;
 
-use common::record;
+use common::{Line, record, resolved};
 use ghyll_policy::{
-    Attestation, CheckedLine, Cursor, Hint, Limits, Surface, UnitPayload, attestation_id,
-    check_lines, encode_attestation_path, encode_hint, encode_line, encode_unit_payload, validate,
-    validate_op_id,
+    Attestation, Cursor, Hint, Limits, MAX_GRID_VERSION, Surface, UnitPayload, attestation_id,
+    belong, check_lines, decode_hint, decode_unit_payload, encode_attestation_path, encode_hint,
+    encode_line, encode_unit_payload, validate, validate_op_id,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -51,12 +53,12 @@ prop_compose! {
     }
 }
 
-fn judged(file: &[u8], surface: Surface) -> Vec<CheckedLine> {
+fn judged(file: &[u8], surface: Surface) -> Vec<Line> {
     let cursor = Cursor {
         at_end: true,
         ..Cursor::start(surface)
     };
-    check_lines(file, &cursor, &Limits::default()).lines
+    resolved(&check_lines(file, &cursor, &Limits::default()), file, 0)
 }
 
 proptest! {
@@ -72,7 +74,9 @@ proptest! {
         prop_assert_eq!(lines.len(), recs.len());
         for (line, rec) in lines.iter().zip(&recs) {
             prop_assert_eq!(line.rec.as_ref(), Some(rec));
-            prop_assert_eq!(attestation_id(&line.attestation_ref, line.round), rec.attestation_id.clone());
+            if line.round > 0 {
+                prop_assert_eq!(attestation_id(&line.attestation_ref, line.round), rec.attestation_id.clone());
+            }
             // Reading finds what writing would have refused, and nothing else.
             let refused = validate(rec, &Limits::default()).err();
             prop_assert_eq!(line.problems.first(), refused.as_ref());
@@ -106,9 +110,10 @@ proptest! {
         let cut = at.index(file.len() + 1);
         let first = check_lines(&file[..cut], &start, &Limits::default());
         let rest = &file[usize::try_from(first.consumed).unwrap()..];
+        let lines = resolved(&first, &file[..cut], 0);
         let cursor = Cursor { at_end: true, ..first.cursor };
         let second = check_lines(rest, &cursor, &Limits::default());
-        prop_assert_eq!(whole, [first.lines, second.lines].concat());
+        prop_assert_eq!(whole, [lines, resolved(&second, rest, cursor.bytes)].concat());
     }
 
     #[test]
@@ -120,6 +125,13 @@ proptest! {
             prop_assert!(!part.is_empty() && part.len() <= 255);
             prop_assert!(part != "." && !part.ends_with('.'));
             prop_assert!(part.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b)));
+        }
+        if (1..=MAX_GRID_VERSION).contains(&rec.grid_version) {
+            let mut folder = String::new();
+            for part in encoded.path.split('/') {
+                prop_assert_eq!(belong(&folder, &[part]), [true]);
+                folder = [folder.as_str(), part].join("/").trim_start_matches('/').into();
+            }
         }
         prop_assert_eq!(encoded.truncated, !encoded.substituted.is_empty());
     }
@@ -134,10 +146,21 @@ proptest! {
             .flat_map(|v| v.as_array().unwrap())
             .map(|v| v.as_str().unwrap())
             .collect();
-        prop_assert_eq!(read, inspected);
-        let hint = Hint { arrow_id: arrow_id.clone(), clause_id, concept, attestation_ref };
+        prop_assert_eq!(read, &inspected[..]);
+        prop_assert_eq!(decode_unit_payload(&encode_unit_payload(&payload)), Ok(payload));
+        let hint = Hint {
+            arrow_id: arrow_id.clone(),
+            clause_id,
+            concept: concept.clone(),
+            attestation_ref,
+            subject: String::new(),
+            locations: inspected,
+            basis: concept,
+            residue: String::new(),
+        };
         let read: serde_json::Value = serde_json::from_str(&encode_hint(&hint)).unwrap();
         prop_assert_eq!(read.get("arrow_id").map_or("", |v| v.as_str().unwrap()), &arrow_id);
+        prop_assert_eq!(decode_hint(&encode_hint(&hint)), Ok(hint));
     }
 
     #[test]

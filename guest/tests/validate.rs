@@ -1,5 +1,7 @@
 //! What makes a record valid, code by code.
 
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
+
 mod common;
 
 use common::record;
@@ -19,7 +21,8 @@ fn healthy_records_are_healthy() {
         after(|r| {
             r.kind = "on-the-spot".into();
             r.clause_id = String::new();
-            r.grid_version = u64::MAX;
+            r.hint_json = r#"{"arrow_id":"A"}"#.into();
+            r.grid_version = (1 << 53) - 1;
         }),
         "ok"
     );
@@ -170,6 +173,44 @@ fn the_hint_is_an_object() {
             after(|r| r.hint_json = bad.into()),
             "attestation-hint-malformed",
             "{bad:.20}"
+        );
+    }
+}
+
+#[test]
+fn the_hint_is_about_what_the_record_is_about() {
+    assert_eq!(
+        after(|r| r.hint_json = r#"{"arrow_id":"A","clause_id":"C1","more":1}"#.into()),
+        "ok"
+    );
+    for bad in [
+        r#"{"arrow_id":"B"}"#,
+        r#"{"clause_id":"C2"}"#,
+        r#"{"subject":"5E"}"#,
+        r#"{"locations":"a"}"#,
+    ] {
+        assert_eq!(
+            after(|r| r.hint_json = bad.into()),
+            "attestation-hint-malformed"
+        );
+    }
+}
+
+#[test]
+fn rounds_and_versions_have_their_range() {
+    for (id, code) in [
+        ("att-A-C1-v1.r2", "ok"),
+        ("att-A-C1-v1.r1000000", "ok"),
+        ("att-A-C1-v1.r1000001", "attestation-id-malformed"),
+        ("att-A-C1-v1.r1", "attestation-id-malformed"),
+        ("att-A-C1-v1.r02", "attestation-id-malformed"),
+    ] {
+        assert_eq!(after(|r| r.attestation_id = id.into()), code, "{id}");
+    }
+    for version in [0, 1 << 53, u64::MAX] {
+        assert_eq!(
+            after(|r| r.grid_version = version),
+            "attestation-grid-version-invalid"
         );
     }
 }

@@ -3,10 +3,13 @@
 //! Publishing holds no lock, so a subscriber may publish, subscribe or leave
 //! while it is told.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::engine::{Pass, Recorded, Request};
+use parking_lot::Mutex;
+
+use crate::db::{Pass, Recorded, Request};
+use crate::subject::changed::Change;
 
 /// Something that happened.
 #[derive(Debug, Clone)]
@@ -38,10 +41,26 @@ pub enum Event {
         /// left without an answer.
         outcome: String,
     },
+    /// The covered files changed between the question and its answer, which
+    /// was not taken.
+    SubjectChanged {
+        /// What was asked, and is asked again.
+        request: Request,
+        /// What changed.
+        changed: Vec<Change>,
+    },
     /// An operator deferred a verdict.
     ModalSkipped(Request),
     /// More requests than the queue takes; this one waits on disk.
     ModalBackpressure(Request),
+    /// The clock was behind the ref's newest record; the verdict got the time
+    /// right after that one.
+    ClockBehind {
+        /// The record.
+        attestation_id: String,
+        /// The time it got, RFC 3339.
+        timestamp: String,
+    },
     /// A value of a record was replaced by its hash in the path.
     AttestationPathTruncated {
         /// The record.
@@ -83,8 +102,10 @@ impl Event {
             Self::InsufficientBasisRoundsExceeded { .. } => "insufficient-basis-rounds-exceeded",
             Self::EscalationPresented(_) => "escalation-presented",
             Self::EscalationResolved { .. } => "escalation-resolved",
+            Self::SubjectChanged { .. } => "subject-changed",
             Self::ModalSkipped(_) => "modal-skipped",
             Self::ModalBackpressure(_) => "modal-backpressure",
+            Self::ClockBehind { .. } => "clock-behind",
             Self::AttestationPathTruncated { .. } => "attestation-path-truncated",
             Self::AttestationAuditDurabilityFailed { .. } => "attestation-audit-durability-failed",
             Self::RecoveryAttestationRepublished(_) => "recovery-attestation-republished",
@@ -133,10 +154,8 @@ impl Bus {
         }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<(u64, Subscriber)>> {
-        self.subscribers
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> parking_lot::MutexGuard<'_, Vec<(u64, Subscriber)>> {
+        self.subscribers.lock()
     }
 }
 
@@ -150,7 +169,7 @@ mod tests {
         let heard = Arc::new(Mutex::new(Vec::new()));
         let (inner, list) = (Arc::clone(&bus), Arc::clone(&heard));
         let subscription = bus.subscribe(move |event| {
-            list.lock().unwrap().push(event.kind());
+            list.lock().push(event.kind());
             if let Event::AttestationRequested(request) = event {
                 inner.publish(&Event::ModalSkipped(request.clone()));
             }
@@ -158,9 +177,6 @@ mod tests {
         bus.publish(&Event::AttestationRequested(Request::default()));
         bus.unsubscribe(subscription);
         bus.publish(&Event::ModalSkipped(Request::default()));
-        assert_eq!(
-            *heard.lock().unwrap(),
-            ["attestation-requested", "modal-skipped"]
-        );
+        assert_eq!(*heard.lock(), ["attestation-requested", "modal-skipped"]);
     }
 }

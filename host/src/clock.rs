@@ -23,6 +23,28 @@ pub fn rfc3339(time: Timestamp) -> String {
     format!("{time:.9}")
 }
 
+/// The moment right after an RFC 3339 time; `None` if it is none.
+pub fn just_after(time: &str) -> Option<String> {
+    let time: Timestamp = time.parse().ok()?;
+    time.checked_add(Duration::from_nanos(1)).ok().map(rfc3339)
+}
+
+/// The first moment of what an operator means by a day or a time: an RFC 3339
+/// time, or a date, which is taken as UTC.
+///
+/// # Errors
+/// If it is neither, in words.
+pub fn since(text: &str) -> Result<String, String> {
+    let is_day = text.len() == 10 && text.parse::<jiff::civil::Date>().is_ok();
+    let time: Result<Timestamp, _> = match is_day {
+        true => format!("{text}T00:00:00Z").parse(),
+        false => text.parse(),
+    };
+    time.map(rfc3339).map_err(|_| {
+        format!("{text:?} is neither a day (2026-01-31) nor a time (2026-01-31T10:00:00Z)")
+    })
+}
+
 /// The machine's clock and its random numbers.
 #[derive(Debug, Default)]
 pub struct SystemClock;

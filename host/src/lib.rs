@@ -7,22 +7,35 @@
 //! of one verdict.
 
 #![deny(missing_docs)]
+// A surface prints, the library never.
+#![cfg_attr(not(test), deny(clippy::print_stderr, clippy::print_stdout))]
 #![deny(unsafe_code)] // forbidden but for the one `Component::deserialize`
 
+pub mod audit;
 pub mod bus;
-pub mod checkpoint;
+pub mod check;
 pub mod clock;
-pub mod engine;
+pub mod codes;
+pub mod db;
+pub mod export;
+pub mod files;
+pub mod git;
+pub mod git_files;
 pub mod grid;
-pub mod losses;
+pub mod import;
+pub mod locations;
+pub mod mcp;
 pub mod modal;
-pub mod nearest;
+pub mod model;
 pub mod policy;
 pub mod project;
-pub mod rebuild;
+pub mod runtime;
 pub mod script;
+#[doc(hidden)]
+pub mod seam;
 pub mod session;
-pub mod status;
-pub mod store;
-pub mod verdicts;
-pub mod verify;
+pub mod shape;
+pub mod subject;
+pub mod text;
+pub mod view;
+pub mod work;

@@ -5,6 +5,18 @@
 
 mod cli;
 
+/// Counts what is allocated: the memory of scripts is held to a limit by it.
+#[global_allocator]
+static HEAP: cap::Cap<std::alloc::System> = cap::Cap::new(std::alloc::System, usize::MAX);
+
+/// Bytes allocated now.
+fn heap() -> usize {
+    HEAP.allocated()
+}
+
 fn main() -> std::process::ExitCode {
-    cli::main()
+    match ghyll::runtime::guard::serve() {
+        Some(code) => code,
+        None => cli::main(),
+    }
 }

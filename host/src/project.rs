@@ -1,66 +1,112 @@
 //! A project on disk: its directory, its `.ghyll`, and who may change it.
 //!
 //! Everything below `.ghyll` is reached through one directory capability, so
-//! no path and no symbolic link leads out of it; one operating-system lock
-//! keeps a second session away and falls with the process that holds it.
+//! no path and no symbolic link leads out of it. Who writes holds the
+//! [`SessionLock`] meanwhile; who lives shows it by a [`Presence`]; and a
+//! project of somebody else is not opened unasked ([`trust`]).
 
-use std::fs::File;
-use std::io::{self, Read, Seek, Write};
+mod lock;
+mod presence;
+mod trust;
+
+use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt};
+use cap_fs_ext::DirExt;
 use cap_std::ambient_authority;
-use cap_std::fs::{Dir, OpenOptions};
+use cap_std::fs::Dir;
+
+pub use lock::{Holder, LOCK_FILE, SessionLock};
+pub use presence::{Presence, SESSIONS_DIR};
+
+use crate::files::disk::sync_dir;
+use crate::files::{PathContext, PathError};
 
 /// The directory ghyll keeps everything in.
 pub const GHYLL_DIR: &str = ".ghyll";
-const LOCK_FILE: &str = "lock";
-/// How often, and after what pause, a lock that is held is tried again.
-const LOCK_ATTEMPTS: u32 = 5;
-const LOCK_PAUSE: Duration = Duration::from_millis(10);
 
 /// Why a project cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ProjectError {
+    /// There is no `.ghyll` in the directory that was named.
+    #[error("no {GHYLL_DIR} in {}; `ghyll init` makes one", .0.display())]
+    NotFound(PathBuf),
     /// There is no `.ghyll` here or in any parent.
     #[error("no {GHYLL_DIR} in {} or a parent of it; `ghyll init` makes one", .0.display())]
-    NotFound(PathBuf),
+    NotFoundAbove(PathBuf),
     /// `init` on a project that has a `.ghyll` already.
     #[error("{} is initialised already", .0.display())]
     Initialised(PathBuf),
-    /// Another session holds the project.
-    #[error("another session has this project{}", match .0 { Some(pid) => format!(" (pid {pid})"), None => String::new() })]
-    Locked(Option<u32>),
-    /// `.ghyll` is a symbolic link.
+    /// Another process wrote to the project for as long as was waited.
+    #[error("another process is writing to this project{}", match .0 {
+        Some(holder) => format!(": {holder}"),
+        None => String::new(),
+    })]
+    Locked(Option<Holder>),
+    /// The file that was locked is no longer the one with the name, so that
+    /// another process may be writing too.
+    #[error("{}: {why} while this process relied on it; nothing was written", path.display())]
+    LockLost {
+        /// What is no longer what it was.
+        path: PathBuf,
+        /// What happened to it.
+        why: &'static str,
+    },
+    /// The file system has no locks, so nobody can be kept from writing at the
+    /// same time.
+    #[error("{}: this file system has no locks ({source}); ghyll can read here, not write", path.display())]
+    LockUnsupported {
+        /// The file that cannot be locked.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// Something else stands where ghyll keeps a file of its own.
+    #[error("{}: {found}, where an ordinary file of ghyll's belongs; move it away", path.display())]
+    NotAFile {
+        /// Where.
+        path: PathBuf,
+        /// What is there.
+        found: &'static str,
+    },
+    /// An id that cannot be a file's name, or that is taken.
+    #[error("{id:?}: cannot be a session's id")]
+    SessionId {
+        /// The id.
+        id: String,
+    },
+    /// The project belongs to another user, and nobody said that it is trusted.
+    #[error("{}: belongs to another user (uid {owner}), whose commands it may run; GHYLL_TRUST={} trusts it", path.display(), root.display())]
+    Untrusted {
+        /// Its `.ghyll`.
+        path: PathBuf,
+        /// Its directory, as `GHYLL_TRUST` has to list it.
+        root: PathBuf,
+        /// Whose it is.
+        owner: u32,
+    },
+    /// A symbolic link where ghyll follows none.
     #[error("{}: a symbolic link; it was not followed", .0.display())]
     Symlink(PathBuf),
     /// A file or directory could not be used.
-    #[error("{}: {source}", path.display())]
-    Io {
-        /// What could not be used.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    #[error(transparent)]
+    Io(#[from] PathError),
 }
 
 impl ProjectError {
     /// The public code.
     pub fn code(&self) -> &'static str {
         match self {
-            Self::NotFound(_) => "project-not-found",
+            Self::NotFound(_) | Self::NotFoundAbove(_) => "project-not-found",
             Self::Initialised(_) => "project-already-initialised",
             Self::Locked(_) => "session-locked",
+            Self::LockLost { .. } => "session-lock-lost",
+            Self::LockUnsupported { .. } => "session-lock-unsupported",
+            Self::NotAFile { .. } => "project-file-invalid",
+            Self::SessionId { .. } => "session-id-invalid",
+            Self::Untrusted { .. } => "project-owner-untrusted",
             Self::Symlink(_) => "attestation-symlink-refused",
-            Self::Io { .. } => "project-unreadable",
-        }
-    }
-
-    fn io(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
-        move |source| Self::Io {
-            path: path.into(),
-            source,
+            Self::Io(_) => "project-unreadable",
         }
     }
 }
@@ -77,67 +123,82 @@ impl Project {
     /// current directory.
     ///
     /// # Errors
-    /// `project-not-found`, `project-unreadable`.
+    /// `project-not-found`, and those of [`Self::open`].
     pub fn find(dir: Option<&Path>) -> Result<Self, ProjectError> {
         if let Some(dir) = dir {
             return Self::open(dir);
         }
-        let start = std::env::current_dir().map_err(ProjectError::io("."))?;
+        let start = std::env::current_dir().context(".")?;
         start
             .ancestors()
             .find(|dir| dir.join(GHYLL_DIR).is_dir())
-            .map_or_else(|| Err(ProjectError::NotFound(start.clone())), Self::open)
+            .map_or_else(
+                || Err(ProjectError::NotFoundAbove(start.clone())),
+                Self::open,
+            )
     }
 
     /// The project in exactly this directory.
     ///
     /// # Errors
-    /// `project-not-found`, `project-unreadable`.
+    /// `project-not-found`, `project-unreadable`, `project-owner-untrusted`
+    /// before anything of it was read.
     pub fn open(root: &Path) -> Result<Self, ProjectError> {
         let dir = match Dir::open_ambient_dir(root, ambient_authority()) {
-            Ok(dir) => dir,
             Err(e) if e.kind() == io::ErrorKind::NotFound => {
                 return Err(ProjectError::NotFound(root.to_owned()));
             }
-            Err(e) => return Err(ProjectError::io(root)(e)),
+            other => other.context(root)?,
         };
-        match dir.open_dir_nofollow(GHYLL_DIR) {
-            Ok(ghyll) => Ok(Self {
-                root: absolute(root)?,
-                ghyll,
-            }),
+        let path = root.join(GHYLL_DIR);
+        let ghyll = match dir.open_dir_nofollow(GHYLL_DIR) {
+            Ok(ghyll) => ghyll,
             Err(e) if e.kind() == io::ErrorKind::NotFound => {
-                Err(ProjectError::NotFound(root.to_owned()))
+                return Err(ProjectError::NotFound(root.to_owned()));
             }
-            Err(e) => {
-                let path = root.join(GHYLL_DIR);
-                match dir.symlink_metadata(GHYLL_DIR) {
-                    Ok(meta) if meta.is_symlink() => Err(ProjectError::Symlink(path)),
-                    _ => Err(ProjectError::io(path)(e)),
-                }
+            Err(_)
+                if dir
+                    .symlink_metadata(GHYLL_DIR)
+                    .is_ok_and(|m| m.is_symlink()) =>
+            {
+                return Err(ProjectError::Symlink(path));
             }
-        }
+            Err(source) => return Err(PathError { path, source }.into()),
+        };
+        let root = root.canonicalize().context(root)?;
+        trust::check(&root, &ghyll.dir_metadata().context(path)?)?;
+        Ok(Self { root, ghyll })
     }
 
     /// Makes `.ghyll` in a directory that has none; a `.ghyll` without a grid
     /// (an `init` that was interrupted) is taken up again.
     ///
     /// # Errors
-    /// `project-already-initialised`, `project-unreadable`.
+    /// `project-already-initialised`, and those of [`Self::open`].
     pub fn create(root: &Path) -> Result<Self, ProjectError> {
-        std::fs::create_dir_all(root).map_err(ProjectError::io(root))?;
-        let dir =
-            Dir::open_ambient_dir(root, ambient_authority()).map_err(ProjectError::io(root))?;
+        std::fs::create_dir_all(root).context(root)?;
+        let dir = Dir::open_ambient_dir(root, ambient_authority()).context(root)?;
         match dir.create_dir(GHYLL_DIR) {
-            Ok(()) => sync(&dir).map_err(ProjectError::io(root))?,
+            Ok(()) => sync_dir(&dir).context(root)?,
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(e) => return Err(ProjectError::io(root.join(GHYLL_DIR))(e)),
+            other => other.context(root.join(GHYLL_DIR))?,
         }
         let project = Self::open(root)?;
         if project.ghyll.symlink_metadata("grid.current").is_ok() {
             return Err(ProjectError::Initialised(project.root));
         }
         Ok(project)
+    }
+
+    /// The same project, through a handle of its own.
+    ///
+    /// # Errors
+    /// `project-unreadable`, when there are no more handles.
+    pub fn try_clone(&self) -> Result<Self, ProjectError> {
+        Ok(Self {
+            root: self.root.clone(),
+            ghyll: self.ghyll.try_clone().context(&self.root)?,
+        })
     }
 
     /// The project's directory, absolute.
@@ -154,75 +215,7 @@ impl Project {
     pub fn path_of(&self, below: &str) -> PathBuf {
         self.root.join(GHYLL_DIR).join(below)
     }
-
-    /// Takes the project for this process until the lock is dropped.
-    ///
-    /// # Errors
-    /// `session-locked` with the holder's pid, `project-unreadable`.
-    pub fn lock(&self) -> Result<SessionLock, ProjectError> {
-        let io = || ProjectError::io(self.path_of(LOCK_FILE));
-        let mut options = OpenOptions::new();
-        options
-            .read(true)
-            .write(true)
-            .create(true)
-            .follow(FollowSymlinks::No);
-        let mut file = self
-            .ghyll
-            .open_with(LOCK_FILE, &options)
-            .map_err(io())?
-            .into_std();
-        let mut attempts = 0;
-        while let Err(error) = file.try_lock() {
-            match error {
-                // A reader that asks who has the lock holds it for a moment.
-                std::fs::TryLockError::WouldBlock if attempts < LOCK_ATTEMPTS => {
-                    attempts += 1;
-                    std::thread::sleep(LOCK_PAUSE);
-                }
-                std::fs::TryLockError::WouldBlock => {
-                    return Err(ProjectError::Locked(holder(&mut file)));
-                }
-                std::fs::TryLockError::Error(e) => return Err(io()(e)),
-            }
-        }
-        let pid = std::process::id();
-        file.set_len(0)
-            .and_then(|()| writeln!(file, "{pid}"))
-            .map_err(io())?;
-        Ok(SessionLock { _file: file })
-    }
-
-    /// The pid of the session that has the project now, if one does.
-    pub fn locked_by(&self) -> Option<u32> {
-        let mut options = OpenOptions::new();
-        options.read(true).follow(FollowSymlinks::No);
-        let mut file = self.ghyll.open_with(LOCK_FILE, &options).ok()?.into_std();
-        match file.try_lock_shared() {
-            Err(std::fs::TryLockError::WouldBlock) => Some(holder(&mut file).unwrap_or(0)),
-            _ => None,
-        }
-    }
 }
 
-/// The project is this process's while this lives.
-#[derive(Debug)]
-pub struct SessionLock {
-    _file: File,
-}
-
-fn holder(file: &mut File) -> Option<u32> {
-    let mut text = String::new();
-    file.rewind().ok()?;
-    file.take(32).read_to_string(&mut text).ok()?;
-    text.trim().parse().ok()
-}
-
-fn absolute(path: &Path) -> Result<PathBuf, ProjectError> {
-    path.canonicalize().map_err(ProjectError::io(path))
-}
-
-/// Makes a directory's entries durable.
-pub(crate) fn sync(dir: &Dir) -> io::Result<()> {
-    dir.open(".")?.sync_all()
-}
+#[cfg(test)]
+mod tests;

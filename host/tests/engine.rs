@@ -2,6 +2,8 @@
 //! code, a healthy project has none, and what is lost is gone on without only
 //! when somebody says so.
 
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -22,7 +24,9 @@ impl Sample {
         let sample = Self {
             dir: tempfile::tempdir().unwrap(),
         };
-        sample.ok(&["init"]);
+        sample.ok(&["init", "--example"]);
+        std::fs::create_dir(sample.dir.path().join("src")).unwrap();
+        std::fs::write(sample.dir.path().join("src/cart.rs"), "line\n".repeat(9)).unwrap();
         sample.run(&["dispatch", "A-checkout"]);
         let attest = |clause: &str, rest: &[&str]| {
             let reference = format!("att-A-checkout-{clause}-v1");
@@ -200,10 +204,16 @@ fn a_changed_byte_in_any_field_is_found() {
             tree("attestation-chain-broken") || tree("attestation-line-malformed"),
             "{field}: {found:?}"
         );
-        assert!(
-            found.contains(&("attestation-aggregate-divergence".into(), "flat".into())),
-            "{field}"
-        );
+        // Once, whatever the number of surfaces that have it otherwise.
+        assert_eq!(found.len(), 1, "{field}: {found:?}");
+        let issue = &sample.verify(&[])["issues"][0];
+        assert_eq!(issue["attestation_id"], record["attestation_id"], "{issue}");
+        if field != "chain" {
+            assert_eq!(
+                issue["surfaces"],
+                serde_json::json!(["tree", "flat", "index"])
+            );
+        }
     }
 }
 
@@ -214,13 +224,35 @@ fn removed_swapped_and_copied_lines_are_found() {
     let whole = lines(&files[0]);
 
     write(&files[0], &[whole[0].clone(), whole[2].clone()]);
-    sample.assert_found("attestation-chain-broken", "tree");
-    sample.assert_found("attestation-tail-missing", "tree");
+    let tree = |code: &str| (code.to_owned(), "tree".to_owned());
+    assert_eq!(sample.found(), [tree("attestation-chain-broken")]);
+    let issue = &sample.verify(&[])["issues"][0];
+    assert_eq!(
+        issue["attestation_id"], "att-A-checkout-C2-v1",
+        "the one that is gone"
+    );
+    assert_eq!(issue["line"], 2);
 
     write(&files[0], &whole[..2]);
-    sample.assert_found("attestation-tail-missing", "tree");
-    sample.assert_found("attestation-aggregate-divergence", "flat");
-    sample.assert_found("attestation-aggregate-divergence", "index");
+    assert_eq!(sample.found(), [tree("attestation-tail-missing")]);
+    let issue = &sample.verify(&[])["issues"][0];
+    assert_eq!(issue["attestation_id"], "att-A-checkout-C3-v1");
+    assert_eq!(
+        issue["surfaces"],
+        serde_json::json!(["tree", "flat", "index"])
+    );
+    assert!(
+        issue["message"]
+            .as_str()
+            .unwrap()
+            .contains("pass by alice@example.com")
+    );
+    assert!(
+        issue["what_to_do"]
+            .as_str()
+            .unwrap()
+            .contains("git checkout -- .ghyll/")
+    );
 
     write(
         &files[0],
@@ -233,8 +265,6 @@ fn removed_swapped_and_copied_lines_are_found() {
     let other = lines(&files[1]);
     write(&files[1], &[other[0].clone(), whole[1].clone()]);
     sample.assert_found("attestation-path-mismatch", "tree");
-    sample.assert_found("attestation-chain-broken", "tree");
-    sample.assert_found("attestation-duplicate", "tree");
 
     let half = other[0].len() / 2;
     fs::write(&files[1], format!("{}{}", other[0], &other[0][..half])).unwrap();
@@ -251,21 +281,37 @@ fn renamed_removed_and_foreign_files_are_found() {
     let elsewhere = files[0].with_file_name("0.jsonl");
 
     fs::rename(&files[0], &elsewhere).unwrap();
-    sample.assert_found("attestation-path-mismatch", "tree");
-    sample.assert_found("attestation-tail-missing", "tree");
+    let astray = ("attestation-path-mismatch".to_owned(), "tree".to_owned());
+    assert_eq!(sample.found(), vec![astray; 3]);
     fs::rename(&elsewhere, &files[0]).unwrap();
 
     let whole = fs::read(&files[0]).unwrap();
     fs::remove_file(&files[0]).unwrap();
-    sample.assert_found("attestation-tail-missing", "tree");
-    sample.assert_found("attestation-aggregate-divergence", "flat");
+    let missing = ("attestation-tail-missing".to_owned(), "tree".to_owned());
+    assert_eq!(sample.found(), vec![missing; 3]);
     fs::write(&files[0], whole).unwrap();
 
-    fs::write(files[0].with_file_name("notes.txt"), "x").unwrap();
+    // Nobody's records: told, left alone, and in nobody's way.
+    let copy = fs::read(&files[0]).unwrap();
+    for (name, bytes) in [
+        ("notes.txt", "x".as_bytes()),
+        ("._0.jsonl", &[0, 5, 22, 7]),
+        ("0 (copy).jsonl", &copy),
+        ("0.sync-conflict-20260101-101010-ABCDEFG.jsonl", &copy),
+    ] {
+        let place = files[0].with_file_name(name);
+        fs::write(&place, bytes).unwrap();
+        let report = sample.verify(&[]);
+        assert_eq!(report["ok"], true, "{name}: {report}");
+        let foreign = ("attestation-foreign-file".to_owned(), "tree".to_owned());
+        assert_eq!(pairs(&report["warnings"]), [foreign], "{name}");
+        sample.run(&["dispatch", "A-checkout"]);
+        sample.ok(&["engine", "rebuild-index"]);
+        assert_eq!(fs::read(&place).unwrap(), bytes, "{name}");
+        fs::remove_file(place).unwrap();
+    }
     fs::create_dir(files[0].with_file_name("d.jsonl")).unwrap();
-    let foreign = ("attestation-foreign-file".to_owned(), "tree".to_owned());
-    assert_eq!(sample.found(), [foreign.clone(), foreign]);
-    fs::remove_file(files[0].with_file_name("notes.txt")).unwrap();
+    assert_eq!(sample.verify(&[])["ok"], true);
     fs::remove_dir(files[0].with_file_name("d.jsonl")).unwrap();
 
     let tree = sample.path("attestations");
@@ -299,7 +345,7 @@ fn the_flat_file_is_held_against_the_tree() {
     assert_eq!(sample.found(), std::slice::from_ref(&divergence));
     let strange = whole[0].replace("alice@", "mallory@");
     write(&flat, &[&whole[..], &[strange]].concat());
-    assert!(sample.found().contains(&divergence));
+    assert_eq!(sample.found(), std::slice::from_ref(&divergence));
     assert_eq!(sample.verify(&[])["issues"][0]["line"], 5);
 
     // The order of lines in it is nobody's business.
@@ -310,7 +356,12 @@ fn the_flat_file_is_held_against_the_tree() {
 
     // It is caught up by the next session, in order.
     fs::remove_file(&flat).unwrap();
-    assert_eq!(sample.found().len(), 4);
+    let absent = ("attestation-surface-absent".to_owned(), "flat".to_owned());
+    let report = sample.verify(&[]);
+    assert_eq!(
+        (&report["ok"], pairs(&report["warnings"])),
+        (&true.into(), vec![absent])
+    );
     sample.run(&["dispatch", "A-checkout"]);
     assert_eq!(lines(&flat), whole);
 }
@@ -332,12 +383,17 @@ fn the_index_is_held_against_the_tree_and_made_anew() {
         "attestation-aggregate-divergence".to_owned(),
         "index".to_owned(),
     );
-    assert_eq!(sample.found(), [divergence.clone(), divergence.clone()]);
+    assert_eq!(sample.found(), [divergence]);
     sample.ok(&["engine", "rebuild-index"]);
     assert!(sample.found().is_empty());
 
     fs::remove_file(&db).unwrap();
-    assert_eq!(sample.found(), [divergence]);
+    let absent = ("attestation-surface-absent".to_owned(), "index".to_owned());
+    let report = sample.verify(&[]);
+    assert_eq!(
+        (&report["ok"], pairs(&report["warnings"])),
+        (&true.into(), vec![absent])
+    );
     let status: Value = serde_json::from_str(&sample.ok(&["engine", "status", "--json"])).unwrap();
     assert_eq!(
         (&status["state"], &status["attestations"]),
@@ -378,6 +434,73 @@ fn the_index_is_held_against_the_tree_and_made_anew() {
     }
 }
 
+/// Whoever can write `engine.db` can have it say anything, in tables that are
+/// quite as they should be.
+#[test]
+fn what_the_index_is_made_to_say_is_not_believed() {
+    let sample = Sample::new();
+    let attest = ["attest", "att-A-checkout-C2-v1", "fail"];
+    sample.ok(&[&attest[..], &["--inspected", "src/cart.rs:2"], &OP].concat());
+    let (db, status) = (sample.path("engine.db"), ["status", "--json"]);
+    let whole = fs::read(&db).unwrap();
+    let truth = sample.ok(&status);
+    let blocked = |said: &str| {
+        let said: Value = serde_json::from_str(said).unwrap();
+        said["arrows"][0]["status"] == "blocked"
+    };
+    assert!(blocked(&truth), "{truth}");
+    let standing = "UPDATE standings SET verdict = 'pass', open_findings = 0 \
+         WHERE attestation_ref = 'att-A-checkout-C2-v1'";
+    let row = "UPDATE attestations SET verdict = 'pass' \
+         WHERE attestation_ref = 'att-A-checkout-C2-v1'";
+    for tampered in [
+        standing.to_owned(),
+        "UPDATE standings SET basis_streak = 3, verdict = 'insufficient-basis'".to_owned(),
+        "UPDATE standings SET concurrent = 1".to_owned(),
+        "DELETE FROM standings".to_owned(),
+        "UPDATE findings SET status = 'resolved'".to_owned(),
+        "DELETE FROM findings".to_owned(),
+        "INSERT INTO standings SELECT 'att-B-v1', round, verdict, pass_id, listed_at, \
+         basis_streak, routed_upstream, open_findings, concurrent FROM standings LIMIT 1"
+            .to_owned(),
+        row.to_owned(),
+        "UPDATE attestations SET op_id = 'mallory' WHERE round = 2".to_owned(),
+        format!("{row}; {standing}; DELETE FROM findings"),
+        format!("DELETE FROM attestations WHERE round = 2; {standing}"),
+        "UPDATE attestations SET offset = 0, length = 10 WHERE round = 2".to_owned(),
+    ] {
+        let conn = rusqlite::Connection::open(&db).unwrap();
+        conn.execute_batch(&tampered).unwrap();
+        drop(conn);
+        let found = sample.verify(&[]);
+        let surfaces = pairs(&found["issues"]);
+        let index = surfaces.iter().all(|(code, surface)| {
+            code == "attestation-aggregate-divergence" && surface == "index"
+        });
+        assert!(!surfaces.is_empty() && index, "{tampered}: {found:#}");
+        let advice = found["issues"][0]["what_to_do"].as_str().unwrap();
+        assert!(advice.contains("rebuild-index"), "{advice}");
+
+        assert_eq!(sample.ok(&status), truth, "{tampered}");
+        let (exit, checked, _) = sample.run(&["check", "--no-run", "--json"]);
+        assert!(exit == 1 && blocked(&checked), "{tampered}: {checked}");
+        // What is not of this grid harms nobody who works on it.
+        if !tampered.contains("att-B-v1") {
+            let (_, _, err) = sample.run(&status);
+            assert!(
+                err.contains("warning[engine-db-corrupt]"),
+                "{tampered}: {err}"
+            );
+            let err = sample.refused(&["dispatch", "A-checkout"], "engine-db-corrupt");
+            assert!(err.contains("rebuild-index"), "{err}");
+        }
+        sample.ok(&["engine", "rebuild-index"]);
+        assert!(sample.found().is_empty(), "{tampered}");
+        assert_eq!(sample.ok(&status), truth, "{tampered}");
+        fs::write(&db, &whole).unwrap();
+    }
+}
+
 #[test]
 fn a_checkpoint_finds_what_was_rewritten_everywhere() {
     let sample = Sample::new();
@@ -400,7 +523,7 @@ fn a_checkpoint_finds_what_was_rewritten_everywhere() {
     for line in &theirs {
         let line = line.replace(&pass(&other.files()[0]), &pass(file));
         let object = line.split(",\"chain\"").next().unwrap().to_owned() + "}";
-        chain = ghyll::losses::sha256(format!("{chain}{object}").as_bytes());
+        chain = ghyll::audit::accepted_losses::sha256(format!("{chain}{object}").as_bytes());
         forged.push(format!(
             "{},\"chain\":\"{chain}\"}}\n",
             object.trim_end_matches('}')
@@ -466,18 +589,16 @@ fn losses_are_refused_until_they_are_accepted_and_never_forgotten() {
         ("attestation-chain-broken", |s| {
             // Another history of the same length, whole in itself.
             let file = &s.files()[0];
-            let whole = lines(file);
-            let object = whole[0].split(",\"chain\"").next().unwrap();
-            let object = format!("{}}}", object.replace("alice@", "malic@"));
-            let chain = ghyll::losses::sha256(format!("{}{object}", "0".repeat(64)).as_bytes());
-            let forged = format!("{},\"chain\":\"{chain}\"}}\n", object.trim_end_matches('}'));
-            let conn = rusqlite::Connection::open(s.path("engine.db")).unwrap();
-            conn.execute(
-                "UPDATE file_heads SET lines = 1, bytes = 0 WHERE lines = 3",
-                [],
-            )
-            .unwrap();
-            write(file, &[forged]);
+            let mut chain = "0".repeat(64);
+            let mut forged = Vec::new();
+            for line in lines(file) {
+                let object = line.split(",\"chain\"").next().unwrap();
+                let object = object.replace("alice@", "malic@");
+                let bytes = format!("{chain}{object}}}");
+                chain = ghyll::audit::accepted_losses::sha256(bytes.as_bytes());
+                forged.push(format!("{object},\"chain\":\"{chain}\"}}\n"));
+            }
+            write(file, &forged);
         }),
         ("attestation-audit-lost", |s| {
             fs::rename(s.path("attestations"), s.dir.path().join("gone")).unwrap();
@@ -556,8 +677,18 @@ fn links_are_refused_at_every_level_and_never_followed() {
             "tree"
         };
         sample.assert_found("attestation-symlink-refused", surface);
+        if surface == "flat" {
+            sample.ok(&["dispatch", "A-checkout"]);
+            sample.ok(&["engine", "rebuild-index"]);
+            assert_eq!(
+                fs::read(&away).unwrap().last(),
+                Some(&b't'),
+                "left as it is"
+            );
+            continue;
+        }
         sample.refused(&["dispatch", "A-checkout"], "attestation-symlink-refused");
-        let accept = ["engine", "rebuild-index", "--accept-loss"];
+        let accept = ["engine", "rebuild-index", "--accept-loss", OP[0], OP[1]];
         sample.refused(&accept, "attestation-symlink-refused");
         let after = snapshot(sample.dir.path());
         let bytes = |all: Vec<(PathBuf, Vec<u8>, _)>| {
@@ -610,8 +741,17 @@ fn a_pipe_or_a_directory_where_a_file_belongs_is_never_waited_on() {
             let report: Value = serde_json::from_str(&out).unwrap();
             let found = (found.to_owned(), surface.to_owned());
             assert!(pairs(&report["issues"]).contains(&found), "{out}");
-            assert_eq!(sample.run(&["dispatch", "A-checkout"]).0, 3);
-            if pipe {
+            // The flat file is a copy: whatever stands in its place stops nothing.
+            let exit = if surface == "flat" { 0 } else { 3 };
+            let (refused, _, err) = sample.run(&["dispatch", "A-checkout"]);
+            assert_eq!(refused, exit, "{err}");
+            if surface == "index" {
+                assert!(err.contains("`ghyll engine rebuild-index`"), "{err}");
+                let out = sample.ok(&["engine", "rebuild-index"]);
+                assert!(out.contains("engine.db.set-aside-"), "{out}");
+                assert!(sample.found().is_empty());
+                fs::remove_file(&place).unwrap();
+            } else if pipe {
                 fs::remove_file(&place).unwrap();
             } else {
                 fs::remove_dir(&place).unwrap();
@@ -651,4 +791,242 @@ fn a_project_from_before_the_tree_is_migrated_once() {
     assert!(pairs(&report["warnings"]).contains(&absent));
     sample.run(&["dispatch", "A-checkout"]);
     assert_eq!(sample.verify(&[]), report);
+}
+
+/// The project as git has it: without what is derived.
+fn clone(sample: &Sample) {
+    for name in ["engine.db", "attestations.jsonl", "lock"] {
+        let _ = fs::remove_file(sample.path(name));
+    }
+}
+
+#[test]
+fn a_fresh_clone_verifies_and_says_what_is_not_there() {
+    let sample = Sample::new();
+    clone(&sample);
+    let report = sample.verify(&[]);
+    assert_eq!(report["ok"], true, "{report}");
+    let absent = |surface: &str| ("attestation-surface-absent".to_owned(), surface.to_owned());
+    assert_eq!(
+        pairs(&report["warnings"]),
+        [absent("flat"), absent("index")]
+    );
+    // And finds there what it finds anywhere.
+    let file = &sample.files()[0];
+    let mut whole = lines(file);
+    whole[1] = whole[1].replace("alice@", "malic@");
+    write(file, &whole);
+    let broken = ("attestation-chain-broken".to_owned(), "tree".to_owned());
+    assert_eq!(sample.found(), [broken]);
+}
+
+#[test]
+fn what_a_colleague_added_is_ahead_of_the_index_and_no_fault() {
+    let (sample, theirs) = (Sample::new(), Sample::new());
+    let file = &theirs.files()[0];
+    fs::copy(
+        file,
+        sample.files()[0].with_file_name(file.file_name().unwrap()),
+    )
+    .unwrap();
+    let report = sample.verify(&[]);
+    assert_eq!(report["ok"], true, "{report}");
+    let ahead = (
+        "attestation-aggregate-divergence".to_owned(),
+        "index".to_owned(),
+    );
+    assert_eq!(pairs(&report["warnings"]), [ahead]);
+    assert_eq!(report["warnings"][0]["count"], 3);
+    // The same ids in two files are two people's, not twice one's.
+    sample.run(&["dispatch", "A-checkout"]);
+    let report = sample.verify(&[]);
+    assert_eq!(
+        (&report["ok"], &report["index"]["records"]),
+        (&true.into(), &7.into())
+    );
+}
+
+#[test]
+fn a_grid_that_is_edited_in_place_is_found_and_a_missing_one_is_named() {
+    let sample = Sample::new();
+    let checkpoint: Value = serde_json::from_str(&sample.ok(&["engine", "checkpoint"])).unwrap();
+    let grid = sample.path("grid.v1.yaml");
+    let text = fs::read_to_string(&grid).unwrap();
+    let digest = ghyll::audit::accepted_losses::sha256(text.as_bytes());
+    assert_eq!(checkpoint["version"], 2);
+    assert_eq!(
+        checkpoint["grids"],
+        serde_json::json!({ "grid.v1.yaml": digest })
+    );
+
+    fs::write(
+        &grid,
+        text.replace("source-role: analyst", "source-role: owner"),
+    )
+    .unwrap();
+    let changed = ("grid-changed-in-place".to_owned(), "grid".to_owned());
+    let found = sample.found();
+    assert!(
+        !found.is_empty() && found.iter().all(|pair| *pair == changed),
+        "{found:?}"
+    );
+    let issue = &sample.verify(&[])["issues"][0];
+    assert_eq!(issue["path"], "grid.v1.yaml");
+    let message = issue["message"].as_str().unwrap();
+    assert!(
+        message.contains("\"analyst\", the grid's is \"owner\""),
+        "{message}"
+    );
+
+    // What no record says of it, only a checkpoint can tell.
+    fs::write(&grid, format!("{text}# a remark\n")).unwrap();
+    assert!(sample.found().is_empty());
+    sample.ok(&["engine", "checkpoint", "--write"]);
+    assert!(sample.found().is_empty());
+    fs::write(&grid, &text).unwrap();
+    let changed = ("grid-changed-in-place".to_owned(), "checkpoint".to_owned());
+    assert_eq!(sample.found(), [changed]);
+    fs::remove_file(sample.path("checkpoint.json")).unwrap();
+
+    fs::remove_file(&grid).unwrap();
+    let report = sample.verify(&[]);
+    assert_eq!(report["ok"], true, "{report}");
+    let missing = ("grid-version-missing".to_owned(), "grid".to_owned());
+    assert_eq!(pairs(&report["warnings"]), [missing]);
+    assert_eq!(report["warnings"][0]["path"], "grid.v1.yaml");
+}
+
+#[test]
+fn the_checkpoint_a_project_keeps_is_held_against_it() {
+    let sample = Sample::new();
+    let printed = sample.ok(&["engine", "checkpoint", "--write"]);
+    let kept = sample.path("checkpoint.json");
+    let same = |a: &str, b: &str| {
+        serde_json::from_str::<Value>(a).unwrap() == serde_json::from_str::<Value>(b).unwrap()
+    };
+    assert!(same(&printed, &fs::read_to_string(&kept).unwrap()));
+    assert!(
+        sample
+            .ok(&["engine", "verify-attestations"])
+            .contains("held against the checkpoint")
+    );
+    sample.ok(&["attest", "att-A-checkout-C2-v1", "pass", OP[0], OP[1]]);
+    assert!(sample.found().is_empty(), "what came after is fine");
+
+    let file = &sample.files()[0];
+    let whole = lines(file);
+    write(file, &whole[..2]);
+    clone(&sample);
+    let missing = (
+        "attestation-tail-missing".to_owned(),
+        "checkpoint".to_owned(),
+    );
+    assert_eq!(sample.found(), [missing]);
+    // One that is named is held against it instead.
+    let other = sample.dir.path().join("other.json");
+    fs::write(&other, sample.ok(&["engine", "checkpoint"])).unwrap();
+    assert_eq!(
+        sample.verify(&["--checkpoint", other.to_str().unwrap()])["ok"],
+        true
+    );
+
+    fs::write(&kept, "{}").unwrap();
+    let malformed = ("checkpoint-malformed".to_owned(), "checkpoint".to_owned());
+    assert_eq!(sample.found(), [malformed]);
+}
+
+#[test]
+fn however_much_is_wrong_of_each_file_the_first_is_told_and_how_much_more() {
+    let sample = Sample::new();
+    let mut bytes = fs::read(sample.flat()).unwrap();
+    bytes.extend(b"{}\n".repeat(5000));
+    fs::write(sample.flat(), bytes).unwrap();
+    let report = sample.verify(&[]);
+    let issues = report["issues"].as_array().unwrap();
+    assert_eq!(issues.len(), 21, "{report}");
+    assert_eq!(issues[0]["line"], 5);
+    let last = &issues[20];
+    assert_eq!(
+        (&last["message"], &last["count"]),
+        (&"and 4980 more".into(), &4980.into())
+    );
+    assert_eq!(report["flat"]["records"], 5004);
+}
+
+#[test]
+fn a_conflict_that_git_left_is_named_as_one() {
+    let sample = Sample::new();
+    let file = &sample.files()[0];
+    let whole = lines(file);
+    let text = format!(
+        "{}<<<<<<< HEAD\n{}=======\n{}>>>>>>> theirs\n",
+        whole[0], whole[1], whole[2]
+    );
+    fs::write(file, text).unwrap();
+    let report = sample.verify(&[]);
+    let issues = report["issues"].as_array().unwrap();
+    assert_eq!(issues.len(), 1, "{report}");
+    assert_eq!(issues[0]["line"], 2);
+    assert!(
+        issues[0]["message"].as_str().unwrap().contains("git left"),
+        "{report}"
+    );
+    let err = sample.refused(&["dispatch", "A-checkout"], "attestation-audit-corrupt");
+    assert!(err.contains("git left"), "{err}");
+}
+
+#[test]
+fn an_accepted_loss_of_a_very_long_line_covers_that_line_alone() {
+    let sample = Sample::new();
+    let file = &sample.files()[0];
+    let whole = fs::read_to_string(file).unwrap();
+    let long = |byte: char| byte.to_string().repeat(3 << 20) + "\n";
+    fs::write(file, format!("{whole}{}", long('x'))).unwrap();
+    sample.refused(&["dispatch", "A-checkout"], "attestation-audit-corrupt");
+    sample.ok(&["engine", "rebuild-index", "--accept-loss", OP[0], OP[1]]);
+    assert!(sample.found().is_empty());
+    sample.run(&["dispatch", "A-checkout"]);
+    assert!(sample.found().is_empty());
+    let loss = fs::read_to_string(sample.path("accepted-losses.jsonl")).unwrap();
+    let loss: Value = serde_json::from_str(&loss).unwrap();
+    assert_eq!(
+        loss["sha256"],
+        ghyll::audit::accepted_losses::sha256(long('x').as_bytes())
+    );
+    fs::write(file, format!("{whole}{}", long('y'))).unwrap();
+    let malformed = ("attestation-line-malformed".to_owned(), "tree".to_owned());
+    assert!(sample.found().contains(&malformed));
+    clone(&sample);
+    sample.refused(&["dispatch", "A-checkout"], "attestation-audit-corrupt");
+}
+
+#[test]
+fn a_project_from_before_the_tree_reads_as_a_session_would_have_it() {
+    let sample = Sample::new();
+    let old = |line: &str| line.split(",\"chain\"").next().unwrap().to_owned() + "}\n";
+    let legacy: Vec<String> = lines(&sample.flat()).iter().map(|l| old(l)).collect();
+    fs::remove_dir_all(sample.path("attestations")).unwrap();
+    fs::remove_file(sample.path("engine.db")).unwrap();
+    write(&sample.flat(), &legacy);
+    let look = |sample: &Sample| {
+        let list = sample.ok(&["attestations", "--json"]);
+        let arrow = sample.ok(&["arrow", "show", "A-checkout", "--json"]);
+        (list, arrow)
+    };
+    let before = look(&sample);
+    assert!(
+        !sample.path("attestations").exists(),
+        "reading makes nothing"
+    );
+    assert_eq!(
+        serde_json::from_str::<Value>(&before.0)
+            .unwrap()
+            .as_array()
+            .unwrap()
+            .len(),
+        4
+    );
+    sample.run(&["run"]);
+    assert!(sample.path("attestations").exists());
+    assert_eq!(look(&sample), before);
 }

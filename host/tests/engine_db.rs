@@ -1,10 +1,12 @@
 //! The engine database after a crash, in another mode, and in other hands.
 
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ghyll::engine::EngineDb;
+use ghyll::db::Db;
 use rusqlite::Connection;
 
 fn files(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
@@ -23,7 +25,7 @@ fn copy(from: &Path, to: &Path, names: &[&str]) {
     }
 }
 
-fn notes(db: &EngineDb) -> Option<String> {
+fn notes(db: &Db) -> Option<String> {
     db.read(|tx| tx.note("n")).unwrap()
 }
 
@@ -31,7 +33,7 @@ fn notes(db: &EngineDb) -> Option<String> {
 fn a_journal_left_by_a_crash_is_read_past_without_touching_anything() {
     let (live, crashed) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let path = live.path().join("engine.db");
-    let db = EngineDb::open(&path).unwrap();
+    let db = Db::open(&path).unwrap();
     db.transaction(|tx| tx.set_note("n", "before")).unwrap();
     drop(db);
     // A transaction too large for the cache is half in the file when the
@@ -56,12 +58,12 @@ fn a_journal_left_by_a_crash_is_read_past_without_touching_anything() {
 
     let path = crashed.path().join("engine.db");
     let before = files(crashed.path());
-    let db = EngineDb::open_read_only(&path).unwrap().unwrap();
+    let db = Db::open_read_only(&path).unwrap().unwrap();
     assert_eq!(notes(&db).as_deref(), Some("before"));
     drop(db);
     assert_eq!(files(crashed.path()), before);
     // A session puts it right.
-    let db = EngineDb::open(&path).unwrap();
+    let db = Db::open(&path).unwrap();
     assert_eq!(notes(&db).as_deref(), Some("before"));
     drop(db);
     assert_eq!(files(crashed.path()).len(), 1);
@@ -71,7 +73,7 @@ fn a_journal_left_by_a_crash_is_read_past_without_touching_anything() {
 fn a_log_left_by_another_program_is_read_and_done_away_with() {
     let (live, crashed) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let path = live.path().join("engine.db");
-    drop(EngineDb::open(&path).unwrap());
+    drop(Db::open(&path).unwrap());
     let conn = Connection::open(&path).unwrap();
     conn.pragma_update(None, "journal_mode", "WAL").unwrap();
     conn.execute("INSERT INTO notes VALUES ('n', 'in the log')", [])
@@ -81,11 +83,11 @@ fn a_log_left_by_another_program_is_read_and_done_away_with() {
 
     let path = crashed.path().join("engine.db");
     let before = files(crashed.path());
-    let db = EngineDb::open_read_only(&path).unwrap().unwrap();
+    let db = Db::open_read_only(&path).unwrap().unwrap();
     assert_eq!(notes(&db).as_deref(), Some("in the log"));
     drop(db);
     assert_eq!(files(crashed.path()), before);
-    let db = EngineDb::open(&path).unwrap();
+    let db = Db::open(&path).unwrap();
     assert_eq!(notes(&db).as_deref(), Some("in the log"));
     drop(db);
     assert_eq!(files(crashed.path()).len(), 1, "no log is left");
@@ -95,14 +97,14 @@ fn a_log_left_by_another_program_is_read_and_done_away_with() {
 fn a_database_in_other_hands_is_waited_for_and_then_named() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("engine.db");
-    drop(EngineDb::open(&path).unwrap());
+    drop(Db::open(&path).unwrap());
     let conn = Connection::open(&path).unwrap();
     conn.execute_batch("BEGIN EXCLUSIVE").unwrap();
-    let error = EngineDb::open(&path).err().unwrap();
+    let error = Db::open(&path).err().unwrap();
     assert_eq!(error.code(), "engine-db-locked");
     assert!(error.to_string().contains("another program"), "{error}");
     conn.execute_batch("COMMIT").unwrap();
-    EngineDb::open(&path).unwrap();
+    Db::open(&path).unwrap();
 }
 
 #[test]
@@ -110,7 +112,7 @@ fn an_empty_file_is_no_database_yet() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("engine.db");
     fs::write(&path, "").unwrap();
-    assert!(EngineDb::open_read_only(&path).unwrap().is_none());
+    assert!(Db::open_read_only(&path).unwrap().is_none());
     assert_eq!(fs::read(&path).unwrap(), b"");
-    assert_eq!(notes(&EngineDb::open(&path).unwrap()), None);
+    assert_eq!(notes(&Db::open(&path).unwrap()), None);
 }

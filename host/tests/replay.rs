@@ -1,5 +1,7 @@
 //! `ghyll replay` and `ghyll demo` as a shell sees them.
 
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
+
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -17,7 +19,8 @@ fn ghyll(dir: &Path, args: &[&str]) -> Output {
 
 fn project() -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
-    assert_eq!(ghyll(dir.path(), &["init"]).status.code(), Some(0));
+    let init = ghyll(dir.path(), &["init", "--example"]);
+    assert_eq!(init.status.code(), Some(0));
     std::fs::write(dir.path().join("good.rhai"), "expect(true, \"so it is\");").unwrap();
     std::fs::write(
         dir.path().join("bad.rhai"),
@@ -44,7 +47,7 @@ fn what_was_expected_and_missed_is_told_to_people_programs_and_ci() {
         told.contains("error[expectation-failed]: bad.rhai:1:1: <one> is two\n"),
         "{told}"
     );
-    let failed = "error[script-failed]: bad.rhai:3:3: error[arrow-unknown]: the grid has no arrow";
+    let failed = "error[arrow-unknown]: bad.rhai:3:3: the grid has no arrow";
     assert!(told.contains(failed), "{told}");
     let lines = text(&output.stdout);
     assert_eq!(
@@ -53,7 +56,9 @@ fn what_was_expected_and_missed_is_told_to_people_programs_and_ci() {
     );
     let xml = std::fs::read_to_string(dir.path().join("out.xml")).unwrap();
     assert!(
-        xml.contains("<failure message=\"bad.rhai:1:1: &lt;one&gt; is two\"/>"),
+        xml.contains(
+            "<failure message=\"bad.rhai:1:1: &lt;one&gt; is two\" type=\"expectation-failed\"/>"
+        ),
         "{xml}"
     );
 
@@ -152,5 +157,15 @@ fn the_demo_leaves_a_tree_and_says_where() {
         .collect();
     for verdict in ["pass", "fail", "insufficient-basis", "accepted-risk"] {
         assert!(verdicts.contains(&verdict), "{verdicts:?}");
+    }
+    // A file changes after a pass: stale, what changed, and the second look.
+    for said in [
+        "A-refund is complete.",
+        "+ Then the card is refunded 12.50 EUR again",
+        "A-refund is stale",
+        "changed since the last round: features/refund.feature",
+        "A-refund is blocked",
+    ] {
+        assert!(told.contains(said), "{said}: {told}");
     }
 }

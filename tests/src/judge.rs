@@ -51,14 +51,21 @@ fn small(value: &Value) -> u32 {
     u32::try_from(number(value)).expect("32 bits")
 }
 
+fn ranges(ranges: &[(u32, u32)]) -> Value {
+    ranges
+        .iter()
+        .map(|(start, end)| json!({ "start": start, "end": end }))
+        .collect()
+}
+
 macro_rules! conversions {
     ($name:ident, $($policy:tt)+) => {
         mod $name {
             use super::{number, small, text, texts};
             use serde_json::{Value, json};
             use $($policy)+::{
-                ArrowDefinition, Attestation, Checked, CheckedLine, Clause, Cursor, EncodedLine,
-                EncodedPath, Hint, Limits, Surface, UnitPayload,
+                ArrowDefinition, Attestation, Clause, Cursor, EncodedLine, EncodedPath, Hint,
+                Limits, Surface, UnitPayload,
             };
 
             pub fn clause(v: &Value) -> Clause {
@@ -66,6 +73,10 @@ macro_rules! conversions {
                     clause_id: text(&v["clause_id"]),
                     concept: text(&v["concept"]),
                     depth_type_attestation_ref: text(&v["depth_type_attestation_ref"]),
+                    subject: text(&v["subject"]),
+                    locations: texts(&v["locations"]),
+                    basis: text(&v["basis"]),
+                    residue: text(&v["residue"]),
                 }
             }
 
@@ -85,6 +96,10 @@ macro_rules! conversions {
                     clause_id: text(&v["clause_id"]),
                     concept: text(&v["concept"]),
                     attestation_ref: text(&v["attestation_ref"]),
+                    subject: text(&v["subject"]),
+                    locations: texts(&v["locations"]),
+                    basis: text(&v["basis"]),
+                    residue: text(&v["residue"]),
                 }
             }
 
@@ -145,7 +160,15 @@ macro_rules! conversions {
                     "clause_id": h.clause_id,
                     "concept": h.concept,
                     "attestation_ref": h.attestation_ref,
+                    "subject": h.subject,
+                    "locations": h.locations,
+                    "basis": h.basis,
+                    "residue": h.residue,
                 })
+            }
+
+            pub fn payload_json(p: &UnitPayload) -> Value {
+                json!({ "inspected": p.inspected, "residue": p.residue })
             }
 
             pub fn path_json(p: &EncodedPath) -> Value {
@@ -160,7 +183,7 @@ macro_rules! conversions {
                 json!({ "line": l.line, "chain": l.chain })
             }
 
-            fn record_json(r: &Attestation) -> Value {
+            pub fn record_json(r: &Attestation) -> Value {
                 json!({
                     "attestation_id": r.attestation_id,
                     "kind": r.kind,
@@ -184,40 +207,23 @@ macro_rules! conversions {
                 })
             }
 
-            fn checked_line_json(l: &CheckedLine) -> Value {
-                let faults = |faults: &[_]| -> Value { faults.iter().map(fault_json).collect() };
-                json!({
-                    "number": l.number,
-                    "offset": l.offset,
-                    "length": l.length,
-                    "rec": l.rec.as_ref().map(record_json),
-                    "attestation_ref": l.attestation_ref,
-                    "round": l.round,
-                    "chain": l.chain,
-                    "chained": l.chained,
-                    "path": l.path,
-                    "problems": faults(&l.problems),
-                    "warnings": faults(&l.warnings),
-                })
-            }
-
-            pub fn checked_json(c: &Checked) -> Value {
-                let surface = match &c.cursor.surface {
+            pub fn cursor_json(c: &Cursor) -> Value {
+                let surface = match &c.surface {
                     Surface::Tree(path) => json!({ "tree": path }),
                     Surface::Flat => json!("flat"),
                 };
                 json!({
-                    "lines": c.lines.iter().map(checked_line_json).collect::<Value>(),
-                    "consumed": c.consumed,
-                    "cursor": {
-                        "surface": surface,
-                        "bytes": c.cursor.bytes,
-                        "lines": c.cursor.lines,
-                        "chain": c.cursor.chain,
-                        "skipped": c.cursor.skipped,
-                        "at_end": c.cursor.at_end,
-                    },
+                    "surface": surface,
+                    "bytes": c.bytes,
+                    "lines": c.lines,
+                    "chain": c.chain,
+                    "skipped": c.skipped,
+                    "at_end": c.at_end,
                 })
+            }
+
+            pub fn faults_json(faults: &[Refusal]) -> Value {
+                faults.iter().map(fault_json).collect()
             }
 
             fn fault_json(f: &Refusal) -> Value {
@@ -238,6 +244,51 @@ mod refusal {
 conversions!(native, ghyll_policy);
 conversions!(component, ghyll::policy);
 
+/// What the library says of a line, with what stands at its spans.
+fn native_line(
+    checked: &ghyll_policy::Checked,
+    line: &ghyll_policy::CheckedLine,
+    chunk: &[u8],
+    origin: u64,
+) -> Value {
+    let bytes = line
+        .offset
+        .checked_sub(origin)
+        .and_then(|start| chunk.get(usize::try_from(start).ok()?..))
+        .unwrap_or_default();
+    let values = line.content.values(bytes);
+    json!({
+        "number": line.number,
+        "offset": line.offset,
+        "length": line.length,
+        "rec": values.as_ref().map(|values| native::record_json(&values.rec)),
+        "attestation_ref": values.map(|values| values.attestation_ref).unwrap_or_default(),
+        "round": line.round,
+        "chain": line.content.chain(bytes),
+        "chained": line.chained,
+        "path": checked.path(line),
+        "problems": native::faults_json(&line.problems),
+        "warnings": native::faults_json(&line.warnings),
+    })
+}
+
+/// What our host says of a line.
+fn component_line(line: &ghyll::policy::CheckedLine<'_>) -> Value {
+    json!({
+        "number": line.number,
+        "offset": line.offset,
+        "length": line.length,
+        "rec": line.rec().as_ref().map(component::record_json),
+        "attestation_ref": line.attestation_ref(),
+        "round": line.round,
+        "chain": line.chain(),
+        "chained": line.chained,
+        "path": *line.path,
+        "problems": component::faults_json(&line.problems),
+        "warnings": component::faults_json(&line.warnings),
+    })
+}
+
 /// The library, compiled natively.
 pub struct Native;
 
@@ -245,7 +296,8 @@ impl Judge for Native {
     fn call(&self, function: &str, args: &Value) -> Answer {
         use ghyll_policy as policy;
         use native::{
-            arrow, clause, hint, hint_json, limits, line_json, path_json, payload, record,
+            arrow, clause, hint, hint_json, limits, line_json, path_json, payload, payload_json,
+            record,
         };
         let none = |()| Value::Null;
         let answer = match function {
@@ -254,6 +306,31 @@ impl Judge for Native {
                 Ok(hint_json(&hint))
             }
             "encode-hint" => Ok(json!(policy::encode_hint(&hint(&args["h"])))),
+            "decode-hint" => policy::decode_hint(&text(&args["text"])).map(|hint| hint_json(&hint)),
+            "decode-unit-payload" => {
+                policy::decode_unit_payload(&text(&args["text"])).map(|p| payload_json(&p))
+            }
+            "infer-unit" => Ok(json!(policy::infer_unit(&payload(&args["payload"])))),
+            "belong" => Ok(json!(policy::belong(
+                &text(&args["folder"]),
+                &texts(&args["names"])
+            ))),
+            "ref-and-round" => {
+                let id = text(&args["attestation_id"]);
+                let (attestation_ref, round) = policy::ref_and_round(&id);
+                Ok(json!({ "attestation_ref": attestation_ref, "round": round }))
+            }
+            "annotate-reason" => policy::annotate_reason(
+                &text(&args["reason"]),
+                &text(&args["via"]),
+                &texts(&args["substituted"]),
+            )
+            .map(Value::from),
+            "verdict-severity" => Ok(json!(policy::verdict_severity(&text(&args["verdict"])))),
+            "check-grid-id" => policy::check_grid_id(&text(&args["id"])).map(none),
+            "skeleton" => Ok(json!(policy::skeleton(&text(&args["text"])))),
+            "role-key" => Ok(json!(policy::role_key(&text(&args["role"])))),
+            "unshown" => Ok(ranges(policy::unshown())),
             "attestation-ref" => Ok(json!(policy::attestation_ref(
                 &text(&args["arrow_id"]),
                 &text(&args["clause_id"]),
@@ -290,9 +367,16 @@ impl Judge for Native {
     }
 
     fn check_lines(&self, chunk: &[u8], cursor: &Value, limits: &Value) -> Answer {
-        let checked =
-            ghyll_policy::check_lines(chunk, &native::cursor(cursor), &native::limits(limits));
-        Ok(native::checked_json(&checked))
+        let cursor = native::cursor(cursor);
+        let checked = ghyll_policy::check_lines(chunk, &cursor, &native::limits(limits));
+        let lines = checked.lines.iter();
+        Ok(json!({
+            "lines": lines
+                .map(|line| native_line(&checked, line, chunk, cursor.bytes))
+                .collect::<Value>(),
+            "consumed": checked.consumed,
+            "cursor": native::cursor_json(&checked.cursor),
+        }))
     }
 }
 
@@ -313,7 +397,8 @@ impl Component {
 impl Judge for Component {
     fn call(&self, function: &str, args: &Value) -> Answer {
         use component::{
-            arrow, clause, hint, hint_json, limits, line_json, path_json, payload, record,
+            arrow, clause, hint, hint_json, limits, line_json, path_json, payload, payload_json,
+            record,
         };
         let policy = &self.0;
         let none = |()| Value::Null;
@@ -322,6 +407,35 @@ impl Judge for Component {
                 .synthesize_hint(&clause(&args["c"]), &arrow(&args["def"]))
                 .map(|hint| hint_json(&hint)),
             "encode-hint" => policy.encode_hint(&hint(&args["h"])).map(Value::from),
+            "decode-hint" => policy
+                .decode_hint(&text(&args["text"]))
+                .map(|hint| hint_json(&hint)),
+            "decode-unit-payload" => policy
+                .decode_unit_payload(&text(&args["text"]))
+                .map(|payload| payload_json(&payload)),
+            "infer-unit" => policy
+                .infer_unit(&payload(&args["payload"]))
+                .map(Value::from),
+            "belong" => policy
+                .belong(&text(&args["folder"]), &texts(&args["names"]))
+                .map(Value::from),
+            "ref-and-round" => policy
+                .ref_and_round(&text(&args["attestation_id"]))
+                .map(|is| json!({ "attestation_ref": is.attestation_ref, "round": is.round })),
+            "annotate-reason" => policy
+                .annotate_reason(
+                    &text(&args["reason"]),
+                    &text(&args["via"]),
+                    &texts(&args["substituted"]),
+                )
+                .map(Value::from),
+            "verdict-severity" => policy
+                .verdict_severity(&text(&args["verdict"]))
+                .map(Value::from),
+            "check-grid-id" => policy.check_grid_id(&text(&args["id"])).map(none),
+            "skeleton" => policy.skeleton(&text(&args["text"])).map(Value::from),
+            "role-key" => policy.role_key(&text(&args["role"])).map(Value::from),
+            "unshown" => policy.unshown().map(|known| ranges(&known)),
             "attestation-ref" => policy
                 .attestation_ref(
                     &text(&args["arrow_id"]),
@@ -360,7 +474,13 @@ impl Judge for Component {
     fn check_lines(&self, chunk: &[u8], cursor: &Value, limits: &Value) -> Answer {
         self.0
             .check_lines(chunk, &component::cursor(cursor), component::limits(limits))
-            .map(|checked| component::checked_json(&checked))
+            .map(|checked| {
+                json!({
+                    "lines": checked.lines.iter().map(component_line).collect::<Value>(),
+                    "consumed": checked.consumed,
+                    "cursor": component::cursor_json(&checked.cursor),
+                })
+            })
             .map_err(fault)
     }
 }
@@ -370,4 +490,29 @@ fn fault(error: PolicyError) -> Fault {
         code: error.code().into(),
         detail: error.to_string(),
     }
+}
+
+/// A record that is good, to have some of it replaced.
+pub fn good_record() -> Value {
+    json!({
+        "attestation_id": "att-A-C1-v1",
+        "kind": "depth-type",
+        "arrow_id": "A",
+        "clause_id": "C1",
+        "op_id": "alice",
+        "attested_by_role": "operator",
+        "source_role": "analyst",
+        "target_role": "architect",
+        "adversary_role": "",
+        "verdict": "pass",
+        "reason": "",
+        "timestamp": "2026-03-04T10:11:12.123456789Z",
+        "grid_version": 1,
+        "pass_id": "p1",
+        "context": "c",
+        "stratum": "s",
+        "unit": "confirm",
+        "unit_payload_json": "{}",
+        "hint_json": "{}",
+    })
 }

@@ -132,11 +132,20 @@ fn present(program: &str) -> bool {
 /// If Python is here, but the packages cannot be installed.
 #[must_use]
 pub fn python() -> Option<PathBuf> {
+    python_of("python")
+}
+
+/// As [`python`], with the packages of another folder of `tests/hosts`.
+///
+/// # Panics
+/// As [`python`].
+#[must_use]
+pub fn python_of(host: &str) -> Option<PathBuf> {
     if !present("python3") {
         return None;
     }
-    let needed = hosts().join("python/requirements.txt");
-    let home = set_up("python", &[&needed], |home| {
+    let needed = hosts().join(host).join("requirements.txt");
+    let home = set_up(host, &[&needed], |home| {
         succeed(Command::new("python3").args(["-m", "venv"]).arg(home));
         let mut pip = Command::new(home.join("bin/python"));
         pip.args([

@@ -6,7 +6,7 @@
 
 use std::env;
 
-use ghyll_tests::judge::{Answer, Component, Judge, Native};
+use ghyll_tests::judge::{Answer, Component, Judge, Native, good_record};
 use ghyll_tests::vectors::check_chunks;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -35,7 +35,7 @@ const FIELDS: [&str; 18] = [
 ];
 
 /// What means something somewhere in the contract.
-const WORDS: [&str; 56] = [
+const WORDS: [&str; 69] = [
     "",
     " ",
     ".",
@@ -70,6 +70,19 @@ const WORDS: [&str; 56] = [
     "x.r1",
     "x.r02",
     "x.r99999999999",
+    "x.r1000000",
+    "x.r1000001",
+    "e\u{301}",
+    "q\u{307}\u{323}",
+    "\u{212b}",
+    "각\u{11a8}",
+    "\u{1100}\u{1161}\u{11a8}",
+    "раураl",
+    "\u{3164}",
+    "\u{fe0f}",
+    "{\"arrow_id\":\"A\",\"clause_id\":\"C1\"}",
+    "{\"arrow_id\":\"B\"}",
+    "{\"subject\":\"\"}",
     "2026-03-04T10:11:12.123456789Z",
     "2024-02-29T23:59:59.0Z",
     "2026-02-30T00:00:00.000000000Z",
@@ -131,42 +144,24 @@ fn text() -> impl Strategy<Value = String> {
 }
 
 fn number() -> impl Strategy<Value = u64> {
-    prop_oneof![0..4u64, Just(u64::MAX), any::<u64>()]
+    prop_oneof![
+        0..4u64,
+        Just((1 << 53) - 1),
+        Just(1 << 53),
+        Just(u64::MAX),
+        any::<u64>()
+    ]
 }
 
 fn small() -> impl Strategy<Value = u32> {
     prop_oneof![0..40u32, Just(u32::MAX), any::<u32>()]
 }
 
-fn healthy() -> Value {
-    json!({
-        "attestation_id": "att-A-C1-v1",
-        "kind": "depth-type",
-        "arrow_id": "A",
-        "clause_id": "C1",
-        "op_id": "alice@example.com",
-        "attested_by_role": "operator",
-        "source_role": "analyst",
-        "target_role": "architect",
-        "adversary_role": "",
-        "verdict": "pass",
-        "reason": "",
-        "timestamp": "2026-03-04T10:11:12.123456789Z",
-        "grid_version": 1,
-        "pass_id": "p1",
-        "context": "c",
-        "stratum": "s",
-        "unit": "confirm",
-        "unit_payload_json": "{}",
-        "hint_json": "{}",
-    })
-}
-
 /// A healthy record with some fields replaced, often none, sometimes all.
 fn record() -> impl Strategy<Value = Value> {
     let changes = prop::collection::vec((select(&FIELDS[..]), text()), 0..8);
     (changes, number()).prop_map(|(changes, version)| {
-        let mut record = healthy();
+        let mut record = good_record();
         record["grid_version"] = json!(version);
         for (field, text) in changes {
             record[field] = json!(text);
@@ -192,16 +187,124 @@ fn texts(keys: &'static [&'static str]) -> impl Strategy<Value = Value> {
     })
 }
 
+/// With the subject and what a producer says.
+fn said(of: impl Strategy<Value = Value>) -> impl Strategy<Value = Value> {
+    let locations = prop::collection::vec(text(), 0..3);
+    let subject = prop_oneof![Just(String::new()), "[0-9a-f]{64}", text()];
+    (of, subject, locations, text(), text()).prop_map(
+        |(mut of, subject, locations, basis, residue)| {
+            of["subject"] = json!(subject);
+            of["locations"] = json!(locations);
+            of["basis"] = json!(basis);
+            of["residue"] = json!(residue);
+            of
+        },
+    )
+}
+
+fn hint() -> impl Strategy<Value = Value> {
+    said(texts(&[
+        "arrow_id",
+        "clause_id",
+        "concept",
+        "attestation_ref",
+    ]))
+}
+
+/// A text that may be a hint or a payload: as the policy writes it, as another
+/// writer does, cut, or something else.
+fn json_text() -> impl Strategy<Value = String> {
+    let written = |function: &'static str, key: &'static str| {
+        move |value: Value| {
+            let answer = Native
+                .call(function, &json!({ key: value }))
+                .expect("a text");
+            answer.as_str().expect("a text").to_owned()
+        }
+    };
+    let whole = prop_oneof![
+        2 => hint().prop_map(written("encode-hint", "h")),
+        2 => payload().prop_map(written("encode-unit-payload", "payload")),
+        1 => hint().prop_map(|hint| hint.to_string()),
+        1 => text(),
+    ];
+    (
+        whole,
+        any::<Index>(),
+        any::<Index>(),
+        prop::bool::weighted(0.3),
+    )
+        .prop_map(|(mut text, from, to, cut)| {
+            if cut {
+                let place = |at: Index| text.floor_char_boundary(at.index(text.len() + 1));
+                let (from, to) = (place(from), place(to));
+                text.replace_range(from.min(to)..from.max(to), "");
+            }
+            text
+        })
+}
+
+fn via() -> impl Strategy<Value = String> {
+    let ways = ["", "terminal", "pipe", "command", "script"];
+    prop_oneof![4 => select(ways.to_vec()).prop_map(String::from), 1 => text()]
+}
+
+fn segment() -> impl Strategy<Value = String> {
+    let known = ["context", "stratum", "role-pair", "pass-id"];
+    prop_oneof![4 => select(known.to_vec()).prop_map(String::from), 1 => text()]
+}
+
+/// A name that may belong in the tree.
+fn name() -> impl Strategy<Value = String> {
+    let names = [
+        "v1",
+        "v0",
+        "v01",
+        "init",
+        "c",
+        "stratum-s",
+        "stratum-init",
+        "stratum-con",
+        "a__b",
+        "p.jsonl",
+        ".jsonl",
+    ];
+    prop_oneof![4 => select(names.to_vec()).prop_map(String::from), 1 => text()]
+}
+
+fn path() -> impl Strategy<Value = String> {
+    prop::collection::vec(name(), 0..5).prop_map(|names| names.join("/"))
+}
+
 fn call() -> impl Strategy<Value = (&'static str, Value)> {
     let chain = || prop_oneof![Just(String::new()), "[0-9a-f]{64}", text()];
     prop_oneof![
         (
-            texts(&["clause_id", "concept", "depth_type_attestation_ref"]),
+            said(texts(&[
+                "clause_id",
+                "concept",
+                "depth_type_attestation_ref"
+            ])),
             texts(&["id", "source_role", "target_role", "context", "stratum"])
         )
             .prop_map(|(c, def)| ("synthesize-hint", json!({ "c": c, "def": def }))),
-        texts(&["arrow_id", "clause_id", "concept", "attestation_ref"])
-            .prop_map(|h| ("encode-hint", json!({ "h": h }))),
+        hint().prop_map(|h| ("encode-hint", json!({ "h": h }))),
+        json_text().prop_map(|text| ("decode-hint", json!({ "text": text }))),
+        json_text().prop_map(|text| ("decode-unit-payload", json!({ "text": text }))),
+        payload().prop_map(|payload| ("infer-unit", json!({ "payload": payload }))),
+        (path(), prop::collection::vec(name(), 0..4))
+            .prop_map(|(folder, names)| ("belong", json!({ "folder": folder, "names": names }))),
+        text().prop_map(|id| ("ref-and-round", json!({ "attestation_id": id }))),
+        (text(), via(), prop::collection::vec(segment(), 0..3)).prop_map(
+            |(reason, via, substituted)| (
+                "annotate-reason",
+                json!({ "reason": reason, "via": via, "substituted": substituted }),
+            )
+        ),
+        text().prop_map(|verdict| ("verdict-severity", json!({ "verdict": verdict }))),
+        text().prop_map(|id| ("check-grid-id", json!({ "id": id }))),
+        text().prop_map(|text| ("skeleton", json!({ "text": text }))),
+        text().prop_map(|role| ("role-key", json!({ "role": role }))),
         (text(), text(), number()).prop_map(|(arrow, clause, version)| (
             "attestation-ref",
             json!({ "arrow_id": arrow, "clause_id": clause, "grid_version": version }),

@@ -4,7 +4,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use ghyll_tests::judge::{Component, Judge};
+use ghyll_tests::judge::{Component, Judge, good_record};
 use serde_json::{Value, json};
 
 /// One test at a time: a call has a deadline, and the others would eat it up.
@@ -19,27 +19,7 @@ const EDGE: usize = 8 << 20;
 const REST: usize = 4096;
 
 fn record(field: &str, text: String) -> Value {
-    let mut record = json!({
-        "attestation_id": "att-A-C1-v1",
-        "kind": "depth-type",
-        "arrow_id": "A",
-        "clause_id": "C1",
-        "op_id": "alice",
-        "attested_by_role": "operator",
-        "source_role": "analyst",
-        "target_role": "architect",
-        "adversary_role": "",
-        "verdict": "pass",
-        "reason": "",
-        "timestamp": "2026-03-04T10:11:12.123456789Z",
-        "grid_version": 1,
-        "pass_id": "p1",
-        "context": "c",
-        "stratum": "s",
-        "unit": "confirm",
-        "unit_payload_json": "{}",
-        "hint_json": "{}",
-    });
+    let mut record = good_record();
     record[field] = json!(text);
     record
 }
@@ -160,6 +140,7 @@ fn evidence_and_hints_at_the_edge() {
         "clause_id": "\u{1}".repeat(room / 4),
         "concept": "\u{1}".repeat(room / 4),
         "attestation_ref": "\u{1}".repeat(room / 4),
+        "subject": "", "locations": [], "basis": "", "residue": "",
     });
     assert!(length("encode-hint", json!({ "h": hint })) > room * 6);
     // A list's entry takes eight bytes before its text takes any.

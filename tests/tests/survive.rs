@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use ghyll_tests::survive::{damage, fault, kill, limits};
+use ghyll_tests::runtimes;
+use ghyll_tests::survive::{damage, fault, kill, limits, recover, syscall};
 
 #[test]
 fn a_killed_process_loses_nothing_it_acknowledged() {
@@ -41,4 +42,18 @@ fn a_full_disk_and_a_file_size_limit_cost_nothing_acknowledged() {
     let program = Path::new(env!("CARGO_BIN_EXE_campaign"));
     limits::file_size(program, 400);
     limits::full_disk(program, 400);
+}
+
+#[test]
+fn from_every_damaged_state_the_named_commands_lead_on_and_lose_no_good_record() {
+    let recovered = recover::campaign(&runtimes::ghyll(), 15, 1);
+    assert!(recovered.records > 0 && recovered.led > 0, "{recovered:?}");
+}
+
+#[test]
+fn no_failing_call_to_the_kernel_costs_a_record_or_ends_without_a_code() {
+    if let Some(injected) = syscall::campaign(&runtimes::ghyll(), 3, 1) {
+        assert!(injected.count() > 30, "{injected:?}");
+        assert!(injected.refused > 0 && injected.done > 0, "{injected:?}");
+    }
 }

@@ -30,7 +30,8 @@ CODES = set("""
     verdict-inspected-empty verdict-unit-missing-field verdict-residue-too-long
     verdict-unit-insufficient attestation-chain-invalid attestation-line-too-long
     attestation-line-malformed attestation-line-partial attestation-chain-broken
-    attestation-path-mismatch attestation-chain-absent
+    attestation-path-mismatch attestation-chain-absent attestation-id-malformed
+    attestation-grid-version-invalid grid-id-invalid-characters
 """.split())
 HERE = pathlib.Path(__file__).resolve().parent
 MODULES = (hints, units, paths, records, lines, operators)
@@ -50,7 +51,7 @@ def spell(value):
 def text_of(collected):
     """One case a line, so that a change shows as the cases it changes."""
     rows = [json.dumps(spell(case), separators=(",", ":")) for case in collected.cases]
-    head = json.dumps("ghyll:policy/%s@0.1.0" % collected.interface)
+    head = json.dumps("ghyll:policy/%s@0.2.0" % collected.interface)
     return '{"interface":%s,"cases":[\n%s\n]}\n' % (head, ",\n".join(rows))
 
 

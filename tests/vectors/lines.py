@@ -98,6 +98,7 @@ def check_line(raw, previous, surface, limits):
         rec,
         limits,
         unit_absent="unit" in absent,
+        version_absent="grid_version" in absent,
         pass_optional=tree is None and not chained and rec["pass_id"] == "",
     )
     try:

@@ -9,11 +9,16 @@ Python's standard library only.
 import hashlib
 import json
 import re
+import unicodedata
 
 ZERO_CHAIN = "0" * 64
 MAX_COMPONENT = 255
 MAX_OP_ID = 256
 MAX_REASON = 4096
+MAX_CALLER_REASON = 3072
+MAX_STATEMENT = 4096
+MAX_ROUND = 1_000_000
+MAX_VERSION = (1 << 53) - 1
 MAX_LINE = 1 << 20
 DEFAULT_RESIDUE = 16384
 
@@ -49,6 +54,21 @@ WHITE_SPACE = (
     "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007"
     "\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
 )
+# Default_Ignorable_Code_Point, unassigned ones included.
+IGNORABLE_RANGES = (
+    (0xAD, 0xAD), (0x34F, 0x34F), (0x61C, 0x61C), (0x115F, 0x1160), (0x17B4, 0x17B5),
+    (0x180B, 0x180F), (0x200B, 0x200F), (0x202A, 0x202E), (0x2060, 0x206F), (0x3164, 0x3164),
+    (0xFE00, 0xFE0F), (0xFEFF, 0xFEFF), (0xFFA0, 0xFFA0), (0xFFF0, 0xFFF8), (0x1BCA0, 0x1BCA3),
+    (0x1D173, 0x1D17A), (0xE0000, 0xE0FFF),
+)
+# Of these, what stands for no character (yet); the rest is marks and letters.
+IGNORABLE_UNASSIGNED = (
+    (0x2065, 0x2065), (0xFFF0, 0xFFF8), (0xE0000, 0xE0000), (0xE0002, 0xE001F), (0xE0080, 0xE00FF),
+    (0xE01F0, 0xE0FFF),
+)
+# Drawn as nothing though no property says so: braille without dots, the Khitan
+# filler, the null notehead, two Egyptian blanks.
+BLANK_LOOKING = "\u2800\U00016fe4\U0001d159\U00013441\U00013442"
 # Unicode's general category Cf, written out because `unicodedata` is only as
 # new as the Python it came with.
 FORMAT_RANGES = (
@@ -70,15 +90,61 @@ def blank(text):
 
 def same(one, other):
     """How roles are compared: trimmed, in any case."""
-    return trim(one).lower() == trim(other).lower()
+    return role_key(one) == role_key(other)
 
 
 def is_control(char):
     return ord(char) < 0x20 or 0x7F <= ord(char) <= 0x9F
 
 
-def is_format(char):
-    return any(low <= ord(char) <= high for low, high in FORMAT_RANGES)
+def within(char, ranges):
+    return any(low <= ord(char) <= high for low, high in ranges)
+
+
+def is_unseen(char):
+    """Whether an id may not contain it, for it cannot be seen. A plain blank can."""
+    return (
+        is_control(char)
+        or within(char, FORMAT_RANGES)
+        or within(char, IGNORABLE_RANGES)
+        or char in BLANK_LOOKING
+        or char in WHITE_SPACE and char != " "
+    )
+
+
+def unshown():
+    """Ranges of what text that is shown may not contain."""
+    parts = [(0, 0x1F), (0x7F, 0x9F), (0x2028, 0x2029), *FORMAT_RANGES, *IGNORABLE_UNASSIGNED]
+    ranges = []
+    for start, end in sorted(parts):
+        if ranges and start <= ranges[-1]["end"] + 1:
+            ranges[-1]["end"] = max(end, ranges[-1]["end"])
+        else:
+            ranges.append({"start": start, "end": end})
+    return ranges
+
+
+def is_nfc(text):
+    return unicodedata.normalize("NFC", text) == text
+
+
+# Of the standard's confusables.txt what the cases need, each by its prototype.
+CONFUSABLES = {
+    "0": "O", "1": "l", "I": "l", "|": "l", "m": "rn", "\u0430": "a", "\u0435": "e",
+    "\u0440": "p", "\u0443": "y", "\u0445": "x", "\u0410": "A", "\u0391": "A", "\u03bf": "o",
+    "\u2010": "-", "\u2011": "-", "\u2013": "-", "\u2212": "-", "\U0001d41a": "a",
+    "\uff21": "A", "\u2024": ".", "\u00a0": " ", "\u2003": " ", "\u2225": "ll",
+}
+
+
+def skeleton(text):
+    """UTS 39: decompose, drop what is not seen, take each one's prototype, decompose."""
+    seen = [c for c in unicodedata.normalize("NFD", text) if not within(c, IGNORABLE_RANGES)]
+    return unicodedata.normalize("NFD", "".join(CONFUSABLES.get(c, c) for c in seen))
+
+
+def role_key(role):
+    return trim(role).lower()
 
 
 def size(text):
@@ -139,6 +205,7 @@ def synthesize_hint(c, definition):
         "clause_id": c["clause_id"],
         "concept": c["concept"],
         "attestation_ref": c["depth_type_attestation_ref"],
+        **{key: c[key] for key in ("subject", "locations", "basis", "residue")},
     }
 
 
@@ -147,8 +214,58 @@ def encode_members(members):
 
 
 def encode_hint(h):
-    keys = ("arrow_id", "clause_id", "concept", "attestation_ref")
-    return encode_members([(key, json_string(h[key])) for key in keys if h[key] != ""])
+    spell = {key: json_string for key in HINT_KEYS}
+    spell["locations"] = json_list
+    return encode_members([(key, spell[key](h[key])) for key in HINT_KEYS if h[key]])
+
+
+HINT_KEYS = (
+    "arrow_id clause_id concept attestation_ref subject locations basis residue"
+).split()
+
+
+def json_list(texts):
+    return "[" + ",".join(map(json_string, texts)) + "]"
+
+
+def hint_members(text):
+    """What a hint says of the keys that mean something; None if it is malformed."""
+    members = parse_object(text)
+    if members is None:
+        return None
+    given = {}
+    for key, value in members:
+        if key not in HINT_KEYS:
+            continue
+        if key in given:
+            return None
+        if key == "locations":
+            if type(value) is not list or not all(map(is_text, value)) or len(value) > 64:
+                return None
+            if any(size(location) > 1024 for location in value):
+                return None
+        elif not is_text(value):
+            return None
+        given[key] = value
+    if any(size(given.get(key, "")) > MAX_STATEMENT for key in ("basis", "residue")):
+        return None
+    if "subject" in given and not re.fullmatch("[0-9a-f]{64}", given["subject"]):
+        return None
+    return given
+
+
+def decode_hint(text):
+    given = hint_members(text)
+    if given is None:
+        raise Refused("attestation-hint-malformed")
+    return {key: given.get(key, [] if key == "locations" else "") for key in HINT_KEYS}
+
+
+def is_hint_of(rec):
+    given = hint_members(rec["hint_json"])
+    return given is not None and all(
+        given.get(key, rec[key]) == rec[key] for key in ("arrow_id", "clause_id")
+    )
 
 
 def attestation_ref(arrow_id, clause_id, grid_version):
@@ -162,10 +279,41 @@ def attestation_id(ref, round):
 
 def split_id(identity):
     """An id's ref and round."""
-    match = re.fullmatch(r"(.+)\.r([1-9][0-9]{0,9})", identity, re.DOTALL)
-    if match and 2 <= int(match[2]) < 1 << 32:
-        return match[1], int(match[2])
-    return identity, 1
+    match = re.fullmatch(r"(.+)\.r([0-9]+)", identity, re.DOTALL)
+    if not match:
+        return identity, 1
+    ref, digits = match[1], match[2]
+    counted = not digits.startswith("0") and len(digits) <= 7 and 2 <= int(digits) <= MAX_ROUND
+    return ref, int(digits) if counted else 0
+
+
+def ref_and_round(identity):
+    ref, round = split_id(identity)
+    return {"attestation_ref": ref, "round": round}
+
+
+def annotate_reason(reason, via, substituted):
+    parts = [reason] if reason else []
+    if via:
+        parts.append("via:" + via)
+    parts += ["path-truncated:" + segment for segment in substituted]
+    whole = " ".join(parts)
+    if (
+        size(reason) > MAX_CALLER_REASON
+        or any(map(is_control, reason))
+        or via not in ("", "terminal", "pipe", "command", "script")
+        or set(substituted) - {"context", "stratum", "role-pair", "pass-id"}
+        or size(whole) > MAX_REASON
+    ):
+        raise Refused("attestation-reason-invalid")
+    return whole
+
+
+SEVERITY = ("pass", "accepted-risk", "insufficient-basis", "fail", "route-upstream")
+
+
+def verdict_severity(verdict):
+    return SEVERITY.index(verdict) + 1 if verdict in SEVERITY else 0
 
 
 # --- evidence -----------------------------------------------------------------
@@ -214,6 +362,17 @@ def parse_payload(text):
             return None
         payload[key] = value
     return payload
+
+
+def decode_unit_payload(text):
+    payload = parse_payload(text)
+    if payload is None:
+        raise Refused("attestation-payload-malformed")
+    return payload
+
+
+def infer_unit(payload):
+    return UNITS[2 if payload["residue"] else 1 if payload["inspected"] else 0]
 
 
 def is_text(value):
@@ -284,6 +443,34 @@ def check_adversary(rec):
         raise Refused("attestation-self-cert-forbidden")
 
 
+def belong(folder, names):
+    """Which names can be, below the folder, a path or on the way to one."""
+    before = folder.split("/") if folder else []
+    good = all(fits(before[:n], part) for n, part in enumerate(before)) and len(before) < 5
+    return [good and fits(before, name) for name in names]
+
+
+def fits(before, name):
+    """Whether a record has a path that goes on with the name."""
+    depth = len(before)
+    if depth == 0:
+        # Older lines that name no grid stand below v0.
+        return bool(re.fullmatch("v(0|[1-9][0-9]*)", name)) and int(name[1:]) <= MAX_VERSION
+    prefix = "stratum-" if depth == 2 else ""
+    suffix = ".jsonl" if depth == 4 else ""
+    if depth > 4 or len(name) < len(prefix + suffix):
+        return False
+    value = name[len(prefix):len(name) - len(suffix)]
+    # A value that comes out as itself is one that came out as this.
+    if component(value, prefix, suffix) != (name, False):
+        return False
+    if depth != 3:
+        return True
+    if name == "init":
+        return before[1:] == ["init", "stratum-init"]
+    return "__" in name or bool(re.fullmatch("h-[0-9a-f]{32}", name))
+
+
 # --- operators --------------------------------------------------------------------
 
 
@@ -293,12 +480,18 @@ def validate_op_id(op_id):
     if size(op_id) > MAX_OP_ID:
         raise Refused("op-id-too-long")
     if (
-        any(is_control(c) or c in WHITE_SPACE or c in "/\\" or is_format(c) for c in op_id)
+        any(c in " /\\" or is_unseen(c) for c in op_id)
+        or not is_nfc(op_id)
         or ".." in op_id
         or op_id[0] in ".-"
         or op_id[-1] == "."
     ):
         raise Refused("op-id-invalid-characters")
+
+
+def check_grid_id(id):
+    if any(map(is_unseen, id)) or id.startswith(" ") or id.endswith(" ") or not is_nfc(id):
+        raise Refused("grid-id-invalid-characters")
 
 
 # --- records ------------------------------------------------------------------------
@@ -332,7 +525,7 @@ def strict_time(text):
     return real_time(text, r"\.[0-9]{9}")
 
 
-def faults(rec, limits, unit_absent=False, pass_optional=False):
+def faults(rec, limits, unit_absent=False, version_absent=False, pass_optional=False):
     """Every code a record earns, in the contract's order."""
     found = []
 
@@ -361,7 +554,7 @@ def faults(rec, limits, unit_absent=False, pass_optional=False):
     if not init:
         found += refusals(check_adversary, rec) + refusals(check_role_names, rec)
     fault(not strict_time(rec["timestamp"]), "attestation-timestamp-invalid")
-    fault(parse_object(rec["hint_json"]) is None, "attestation-hint-malformed")
+    fault(not is_hint_of(rec), "attestation-hint-malformed")
     payload = parse_payload(rec["unit_payload_json"])
     fault(payload is None, "attestation-payload-malformed")
     reason = rec["reason"]
@@ -369,7 +562,15 @@ def faults(rec, limits, unit_absent=False, pass_optional=False):
     fault(too_long or any(map(is_control, reason)), "attestation-reason-invalid")
     if unit_absent:
         fault(payload not in (None, EMPTY_PAYLOAD), "verdict-unit-unexpected-field")
-        return found
+    else:
+        found += evidence_faults(rec, payload, limits)
+    fault(split_id(rec["attestation_id"])[1] == 0, "attestation-id-malformed")
+    fault(not (version_absent or 1 <= rec["grid_version"] <= MAX_VERSION), "attestation-grid-version-invalid")
+    return found
+
+
+def evidence_faults(rec, payload, limits):
+    found = []
     unit = rec["unit"]
     if payload is not None:
         found += refusals(validate_unit_payload, unit, payload, limits["max_residue_bytes"])
@@ -377,7 +578,8 @@ def faults(rec, limits, unit_absent=False, pass_optional=False):
         found.append("verdict-unit-invalid")
     needed = NEEDED_UNIT.get(rec["verdict"])
     if needed is not None and unit in UNITS:
-        fault(UNITS.index(unit) < needed, "verdict-unit-insufficient")
+        if UNITS.index(unit) < needed:
+            found.append("verdict-unit-insufficient")
     return found
 
 

@@ -1,4 +1,5 @@
-//! Builds the policy component, and knows whether the committed one is current.
+//! Builds the policy component, and knows whether the committed one is current;
+//! makes the tables of characters it is built with.
 //!
 //! The component is committed as built, so that building ghyll needs no wasm
 //! toolchain. That is only honest if everybody can tell that it was built from
@@ -9,13 +10,19 @@
 #![forbid(unsafe_code)]
 
 pub mod component;
+pub mod deny;
+pub mod dist;
+pub mod docs;
 pub mod lock;
+pub mod package;
 pub mod sources;
 pub mod toolchain;
+pub mod unicode;
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use lock::Lock;
 use sources::Sources;
@@ -27,7 +34,7 @@ pub const COMPONENT: &str = "guest/ghyll-policy.wasm";
 pub const LOCK: &str = "guest/ghyll-policy.lock";
 
 /// The most bytes the component may have: it is loaded at every start.
-pub const MAX_COMPONENT_BYTES: usize = 160 * 1024;
+pub const MAX_COMPONENT_BYTES: usize = 256 * 1024;
 
 /// What can go wrong.
 #[derive(Debug, thiserror::Error)]
@@ -88,7 +95,29 @@ pub fn workspace_root() -> PathBuf {
     here.parent().unwrap_or(here).into()
 }
 
+/// The cargo that runs this program, or whichever is found.
+fn cargo() -> std::ffi::OsString {
+    std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
+}
+
 /// Reads a file.
+/// What a program says, if it ends well.
+fn said(command: &mut Command) -> Result<Vec<u8>, Error> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let failed = |detail: String| Error::Program {
+        program: program.clone(),
+        detail,
+    };
+    let output = command
+        .output()
+        .map_err(|error| failed(error.to_string()))?;
+    if output.status.success() {
+        return Ok(output.stdout);
+    }
+    let last = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    Err(failed(format!("{}: {last}", output.status)))
+}
+
 fn read(path: &Path) -> Result<Vec<u8>, Error> {
     fs::read(path).map_err(Error::io(path))
 }

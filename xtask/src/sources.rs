@@ -200,6 +200,10 @@ fn settings(workspace: &Table, direct: &BTreeSet<String>) -> BTreeMap<String, St
         .iter()
         .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
         .collect::<BTreeMap<_, _>>();
+    settings.insert(
+        "rustc.target-feature".into(),
+        component::TARGET_FEATURES.into(),
+    );
     let mut add = |table: &str, key: &str| {
         let value = workspace
             .get("workspace")

@@ -9,7 +9,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::Error;
+use crate::{Error, said};
 
 /// The target the guest is compiled for.
 pub const TARGET: &str = "wasm32-unknown-unknown";
@@ -122,17 +122,6 @@ fn find_linker(own: &Path, sysroots: &[PathBuf]) -> Result<PathBuf, Error> {
 
 /// What a program prints, trimmed.
 fn output(command: &mut Command) -> Result<String, Error> {
-    let program = command.get_program().to_string_lossy().into_owned();
-    let failed = |detail: String| Error::Program {
-        program: program.clone(),
-        detail,
-    };
-    let output = command
-        .output()
-        .map_err(|cause| failed(cause.to_string()))?;
-    if output.status.success() {
-        Ok(String::from_utf8_lossy(&output.stdout).trim().into())
-    } else {
-        Err(failed(output.status.to_string()))
-    }
+    let told = said(command)?;
+    Ok(String::from_utf8_lossy(&told).trim().into())
 }

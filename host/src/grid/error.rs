@@ -7,12 +7,15 @@ use std::fmt::{self, Write as _};
 use std::io;
 use std::path::PathBuf;
 
+use serde::Serialize;
+
 use super::MAX_BYTES;
 
 /// One mistake in a grid's text.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Problem {
     /// The file, as it was named to the parser.
+    #[serde(skip)]
     pub file: PathBuf,
     /// The line, from 1.
     pub line: usize,
@@ -40,13 +43,13 @@ pub enum GridError {
         problems: Vec<Problem>,
     },
     /// There is no `grid.current`.
-    #[error("{path}: no grid is in force: the pointer is missing", path = path.display())]
+    #[error("{path}: no grid is in force: the pointer is missing; restore it from git, or write the newest version's \"v<N>\" into it", path = path.display())]
     PointerMissing {
         /// The pointer.
         path: PathBuf,
     },
     /// `grid.current` is not one line `v<N>`.
-    #[error("{path}: expected one line like \"v1\", found {found:?}", path = path.display())]
+    #[error("{path}: expected one line like \"v1\", found {found:?}; restore it from git, or write the newest version's \"v<N>\" into it", path = path.display())]
     PointerMalformed {
         /// The pointer.
         path: PathBuf,
@@ -99,6 +102,13 @@ pub enum GridError {
         /// The version that would be accepted.
         next: u64,
     },
+    /// A text was to come into force that declares what the grid in force
+    /// does.
+    #[error("nothing changes: it declares what grid version v{version} does")]
+    Unchanged {
+        /// The version in force.
+        version: u64,
+    },
     /// The file is larger than [`MAX_BYTES`].
     #[error("{path}: larger than {MAX_BYTES} bytes", path = printable(&path.to_string_lossy()))]
     TooLarge {
@@ -106,7 +116,7 @@ pub enum GridError {
         path: PathBuf,
     },
     /// The file is not UTF-8.
-    #[error("{path}:{line}: not UTF-8 text", path = path.display())]
+    #[error("{path}:{line}: not UTF-8 text", path = printable(&path.to_string_lossy()))]
     NotUtf8 {
         /// The file.
         path: PathBuf,
@@ -120,13 +130,13 @@ pub enum GridError {
         path: PathBuf,
     },
     /// Something else than a file stands where a file is expected.
-    #[error("{path}: is not a regular file", path = path.display())]
+    #[error("{path}: is not a regular file", path = printable(&path.to_string_lossy()))]
     NotAFile {
         /// The offender.
         path: PathBuf,
     },
     /// Reading failed.
-    #[error("{path}: cannot be read: {source}", path = path.display())]
+    #[error("{path}: cannot be read: {source}", path = printable(&path.to_string_lossy()))]
     Read {
         /// The file or directory.
         path: PathBuf,
@@ -157,6 +167,7 @@ impl GridError {
             GridError::VersionMissing { .. } => "grid-version-missing",
             GridError::VersionExists { .. } => "grid-version-exists",
             GridError::VersionOutOfOrder { .. } => "grid-version-out-of-order",
+            GridError::Unchanged { .. } => "grid-unchanged",
             GridError::TooLarge { .. } => "grid-too-large",
             GridError::NotUtf8 { .. } => "grid-not-utf8",
             GridError::SymlinkRefused { .. } => "grid-symlink-refused",
@@ -173,7 +184,7 @@ fn one_per_line(problems: &[Problem]) -> String {
 }
 
 /// `text` with what could steer or deceive a terminal escaped.
-pub(super) fn printable(text: &str) -> String {
+pub(crate) fn printable(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         if c.is_control() || is_invisible(c) {
@@ -202,12 +213,19 @@ pub(super) fn is_invisible(c: char) -> bool {
     matches!(
         c,
         '\u{00AD}'
+            | '\u{034F}'
             | '\u{061C}'
-            | '\u{180E}'
+            | '\u{115F}'..='\u{1160}'
+            | '\u{17B4}'..='\u{17B5}'
+            | '\u{180B}'..='\u{180F}'
             | '\u{200B}'..='\u{200F}'
             | '\u{2028}'..='\u{202E}'
             | '\u{2060}'..='\u{206F}'
+            | '\u{3164}'
+            | '\u{FE00}'..='\u{FE0F}'
             | '\u{FEFF}'
-            | '\u{E0000}'..='\u{E007F}'
+            | '\u{FFA0}'
+            | '\u{FFF0}'..='\u{FFFB}'
+            | '\u{E0000}'..='\u{E0FFF}'
     )
 }

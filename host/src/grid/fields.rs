@@ -6,7 +6,9 @@
 use std::path::Path;
 
 use super::error::{Problem, quoted};
-use super::yaml::{Key, Node, Value};
+use super::ids::IdRules;
+use super::keys::Key;
+use super::yaml::{self, Node, Value};
 
 /// A key whose value is a positive integer, with its codes.
 pub(super) struct IntegerKey {
@@ -33,6 +35,7 @@ pub(super) use integer_key;
 /// The problems found so far.
 pub(super) struct Check<'a> {
     pub(super) file: &'a Path,
+    pub(super) rules: &'a dyn IdRules,
     pub(super) problems: Vec<Problem>,
 }
 
@@ -40,7 +43,7 @@ pub(super) struct Check<'a> {
 #[derive(Clone, Copy)]
 pub(super) struct Map<'n> {
     line: usize,
-    entries: &'n [(Key, Node)],
+    entries: &'n [(yaml::Key, Node)],
 }
 
 impl<'n> Map<'n> {
@@ -69,19 +72,24 @@ impl Text {
     pub(super) fn given(self) -> Option<String> {
         Some(self.value).filter(|value| !value.is_empty())
     }
-
-    /// Two names are the same when a person would take them for the same.
-    pub(super) fn same_name(&self, other: &Text) -> bool {
-        !self.value.is_empty() && folded(&self.value) == folded(&other.value)
-    }
-}
-
-/// A name as it is compared.
-pub(super) fn folded(name: &str) -> String {
-    name.trim().to_lowercase()
 }
 
 impl Check<'_> {
+    /// A role as roles are compared. That there is no answer is told where ids
+    /// are held against each other.
+    pub(super) fn role_key(&self, role: &Text) -> Option<String> {
+        self.rules.role_key(&role.value).ok()
+    }
+
+    /// Whether two names that were given mean the same role.
+    pub(super) fn same_role(&self, one: &Text, other: &Text) -> bool {
+        let given = !one.value.is_empty() && !other.value.is_empty();
+        given
+            && self
+                .role_key(one)
+                .is_some_and(|key| self.role_key(other) == Some(key))
+    }
+
     pub(super) fn report(&mut self, line: usize, code: &'static str, message: String) {
         self.problems.push(Problem {
             file: self.file.to_owned(),
@@ -92,12 +100,8 @@ impl Check<'_> {
     }
 
     /// A map, its keys checked against the `known` ones.
-    pub(super) fn map<'n>(
-        &mut self,
-        node: &'n Node,
-        what: &str,
-        known: &[&str],
-    ) -> Option<Map<'n>> {
+    pub(super) fn map<'n>(&mut self, node: &'n Node, what: &str, known: &[Key]) -> Option<Map<'n>> {
+        let known: Vec<&str> = known.iter().map(|key| key.name).collect();
         let entries = match &node.value {
             Value::Map(entries) => entries,
             Value::Alias => return None,
@@ -109,7 +113,7 @@ impl Check<'_> {
         };
         for (key, _) in entries {
             if !known.contains(&key.text.as_str()) {
-                let message = unknown_key(&key.text, what, known);
+                let message = unknown_key(&key.text, what, &known);
                 self.report(key.line, "grid-key-unknown", message);
             }
         }

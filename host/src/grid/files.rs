@@ -8,15 +8,18 @@
 //! either the old state, or the new version with the old pointer, which
 //! reading refuses as stale and writing the same text again completes.
 
-use std::io::{self, Read, Write};
+use std::io;
 use std::path::{Path, PathBuf};
-use std::process;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt, OpenOptionsMaybeDirExt};
-use cap_std::fs::{Dir, File, OpenOptions};
+use cap_std::fs::Dir;
+use sha2::{Digest, Sha256};
 
-use super::{Grid, GridError, MAX_BYTES};
+use crate::files;
+use crate::files::bounded::{ReadError, read_below};
+use crate::files::disk::{CapDisk, Disk};
+
+use super::source::{text, unread};
+use super::{Grid, GridError, MAX_BYTES, MAX_VERSION};
 
 const POINTER: &str = "grid.current";
 
@@ -38,20 +41,53 @@ impl Grid {
     /// [`GridError::VersionMissing`], whatever makes the file unfit to be
     /// read, and [`GridError::Invalid`].
     pub fn read_version(ghyll: &Dir, version: u64) -> Result<Grid, GridError> {
-        let name = file_name(version);
-        let Some(bytes) = read_file(ghyll, &name, MAX_BYTES)? else {
-            let path = name.into();
-            return Err(GridError::VersionMissing { path, version });
+        let text = Grid::read_text(ghyll, version)?;
+        Grid::parse(&text, version, Path::new(&file_name(version)))
+    }
+
+    /// The text of one version, unjudged.
+    ///
+    /// # Errors
+    /// [`GridError::VersionMissing`], and whatever makes the file unfit to be
+    /// read.
+    pub fn read_text(ghyll: &Dir, version: u64) -> Result<String, GridError> {
+        text(read_bytes(ghyll, version)?, Path::new(&file_name(version)))
+    }
+
+    /// The [`digest`] of one version's file.
+    ///
+    /// # Errors
+    /// As [`Grid::read_text`], but for what is no text.
+    pub fn digest_of(ghyll: &Dir, version: u64) -> Result<String, GridError> {
+        Ok(digest(&read_bytes(ghyll, version)?))
+    }
+
+    /// The name of a version's file below `.ghyll`.
+    #[must_use]
+    pub fn file_name(version: u64) -> String {
+        file_name(version)
+    }
+
+    /// The versions there are files of, in ascending order, in force or not.
+    ///
+    /// # Errors
+    /// [`GridError::Read`].
+    pub fn versions(ghyll: &Dir) -> Result<Vec<u64>, GridError> {
+        let failed = |source| GridError::Read {
+            path: ".".into(),
+            source,
         };
-        let text = String::from_utf8(bytes).map_err(|error| {
-            let valid = error.utf8_error().valid_up_to();
-            let before = error.as_bytes().iter().take(valid);
-            GridError::NotUtf8 {
-                path: name.clone().into(),
-                line: 1 + before.filter(|byte| **byte == b'\n').count(),
-            }
-        })?;
-        Grid::parse(&text, version, Path::new(&name))
+        let mut versions = Vec::new();
+        for entry in ghyll.entries().map_err(failed)? {
+            let name = entry.map_err(failed)?.file_name();
+            let version = name
+                .to_str()
+                .and_then(|name| name.strip_prefix("grid.v")?.strip_suffix(".yaml"))
+                .and_then(canonical_version);
+            versions.extend(version);
+        }
+        versions.sort_unstable();
+        Ok(versions)
     }
 
     /// The version the pointer names.
@@ -73,7 +109,11 @@ impl Grid {
             Err(error) => return Err(error),
         };
         let found = String::from_utf8_lossy(&bytes);
-        let line = found.strip_suffix('\n').unwrap_or(&found);
+        // Git and editors of other systems end a line their own way.
+        let line = found
+            .strip_suffix("\r\n")
+            .or_else(|| found.strip_suffix('\n'))
+            .unwrap_or(&found);
         let Some(version) = line.strip_prefix('v').and_then(canonical_version) else {
             return Err(GridError::PointerMalformed {
                 path: path(),
@@ -101,7 +141,7 @@ impl Grid {
         match read_file(ghyll, &name, MAX_BYTES) {
             Ok(Some(bytes)) if found == Some(version) && bytes == text.as_bytes() => {
                 // Its name may not have reached the disk before the crash.
-                sync_directory(ghyll)?;
+                sync(ghyll)?;
             }
             Ok(Some(_)) | Err(GridError::TooLarge { .. }) => {
                 return Err(GridError::VersionExists {
@@ -112,10 +152,10 @@ impl Grid {
             }
             Ok(None) => {
                 let next = newest.saturating_add(1);
-                if version != next {
+                if version != next || version > MAX_VERSION {
                     return Err(GridError::VersionOutOfOrder { version, next });
                 }
-                replace(ghyll, &name, text.as_bytes())?;
+                create(ghyll, &name, text.as_bytes(), version)?;
             }
             Err(error) => return Err(error),
         }
@@ -129,14 +169,22 @@ impl Grid {
     /// [`GridError::Write`].
     pub fn set_pointer(ghyll: &Dir, version: u64) -> Result<(), GridError> {
         check_pointer(ghyll, version)?;
-        replace(ghyll, POINTER, format!("v{version}\n").as_bytes())
+        replace(ghyll, POINTER, format!("v{version}\n").as_bytes()).map_err(|source| {
+            let path = POINTER.into();
+            GridError::Write { path, source }
+        })
     }
 }
 
 /// Whether a pointer to `version` may stand.
 fn check_pointer(ghyll: &Dir, version: u64) -> Result<(), GridError> {
     let name = file_name(version);
-    if metadata(ghyll, &name)?.is_none() {
+    let found = disk(ghyll).and_then(|disk| disk.meta(&name));
+    let found = found.map_err(|source| GridError::Read {
+        path: name.clone().into(),
+        source,
+    })?;
+    if found.is_none() {
         let path = name.into();
         return Err(GridError::VersionMissing { path, version });
     }
@@ -154,121 +202,96 @@ fn file_name(version: u64) -> String {
     format!("grid.v{version}.yaml")
 }
 
+/// SHA-256 of a grid file's bytes, in lower-case hex, as a checkpoint keeps it.
+#[must_use]
+pub fn digest(bytes: &[u8]) -> String {
+    Sha256::digest(bytes)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
+/// The bytes of one version's file.
+fn read_bytes(ghyll: &Dir, version: u64) -> Result<Vec<u8>, GridError> {
+    let name = file_name(version);
+    // A file by the name of no version is none.
+    let bytes = match version {
+        1..=MAX_VERSION => read_file(ghyll, &name, MAX_BYTES)?,
+        _ => None,
+    };
+    bytes.ok_or_else(|| GridError::VersionMissing {
+        path: name.into(),
+        version,
+    })
+}
+
 /// A version in the one way it is written: from 1, no sign, no leading zero.
 fn canonical_version(digits: &str) -> Option<u64> {
     let version: u64 = digits.parse().ok()?;
-    (version > 0 && version.to_string() == digits).then_some(version)
+    ((1..=MAX_VERSION).contains(&version) && version.to_string() == digits).then_some(version)
 }
 
 /// The newest version there is a file of.
-fn newest_version(ghyll: &Dir) -> Result<Option<u64>, GridError> {
-    let failed = |source| GridError::Read {
-        path: ".".into(),
-        source,
-    };
-    let mut newest = None;
-    for entry in ghyll.entries().map_err(failed)? {
-        let name = entry.map_err(failed)?.file_name();
-        let version = name
-            .to_str()
-            .and_then(|name| name.strip_prefix("grid.v")?.strip_suffix(".yaml"))
-            .and_then(canonical_version);
-        newest = newest.max(version);
-    }
-    Ok(newest)
-}
-
-/// What stands under `name`, if anything.
-fn metadata(ghyll: &Dir, name: &str) -> Result<Option<cap_std::fs::Metadata>, GridError> {
-    match ghyll.symlink_metadata(name) {
-        Ok(metadata) => Ok(Some(metadata)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(source) => {
-            let path = name.into();
-            Err(GridError::Read { path, source })
-        }
-    }
+pub(super) fn newest_version(ghyll: &Dir) -> Result<Option<u64>, GridError> {
+    Ok(Grid::versions(ghyll)?.pop())
 }
 
 /// The bytes of a regular file of at most `max` bytes; `None` if absent.
 fn read_file(ghyll: &Dir, name: &str, max: usize) -> Result<Option<Vec<u8>>, GridError> {
-    let path = || PathBuf::from(name);
-    let Some(metadata) = metadata(ghyll, name)? else {
-        return Ok(None);
-    };
-    // Looked at before opening, because opening a pipe would wait for a writer.
-    if metadata.is_symlink() {
-        return Err(GridError::SymlinkRefused { path: path() });
-    }
-    if !metadata.is_file() {
-        return Err(GridError::NotAFile { path: path() });
-    }
-    let mut options = OpenOptions::new();
-    options.read(true).follow(FollowSymlinks::No);
-    let mut bytes = Vec::new();
-    let limit = u64::try_from(max).unwrap_or(u64::MAX).saturating_add(1);
-    ghyll
-        .open_with(name, &options)
-        .and_then(|file| file.take(limit).read_to_end(&mut bytes))
-        .map_err(|source| GridError::Read {
-            path: path(),
-            source,
-        })?;
-    if bytes.len() > max {
-        return Err(GridError::TooLarge { path: path() });
-    }
-    Ok(Some(bytes))
+    disk(ghyll)
+        .map_err(ReadError::from)
+        .and_then(|disk| read_below(&disk, name, max as u64))
+        .map_err(|error| unread(error, Path::new(name)))
 }
 
-/// Puts `bytes` under `name`, durably and all at once.
-fn replace(ghyll: &Dir, name: &str, bytes: &[u8]) -> Result<(), GridError> {
+/// Puts `bytes` under a name that nothing has, durably and all at once.
+fn create(ghyll: &Dir, name: &str, bytes: &[u8], version: u64) -> Result<(), GridError> {
     let failed = |source| GridError::Write {
         path: name.into(),
         source,
     };
-    let (temp, mut file) = create_temp(ghyll, name).map_err(failed)?;
-    let renamed = file
-        .write_all(bytes)
-        .and_then(|()| file.sync_all())
-        .and_then(|()| ghyll.rename(&temp, ghyll, name));
-    if let Err(source) = renamed {
-        // The first failure is the one to tell; a leftover is only litter.
-        let _ = ghyll.remove_file(&temp);
-        return Err(failed(source));
-    }
-    sync_directory(ghyll)
-}
-
-/// A new file next to `name`, under a name no other writer has. A leftover of
-/// a crash with the same name is passed over, not overwritten.
-fn create_temp(ghyll: &Dir, name: &str) -> io::Result<(String, File)> {
-    static COUNTER: AtomicU64 = AtomicU64::new(0);
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    options.follow(FollowSymlinks::No);
-    loop {
-        let count = COUNTER.fetch_add(1, Ordering::Relaxed);
-        let temp = format!(".{name}.{}-{count}.tmp", process::id());
-        match ghyll.open_with(&temp, &options) {
-            Ok(file) => return Ok((temp, file)),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(error),
+    // Named as temporary files are, so that one a crash leaves is swept.
+    let temp = format!(".{name}.{:016x}.tmp", version);
+    replace(ghyll, &temp, bytes).map_err(failed)?;
+    // Unlike a rename, a link never takes the place of a file that has come
+    // there meanwhile. Where a file system has no links, nothing else may
+    // write, for the project is locked.
+    let placed = match ghyll.hard_link(&temp, ghyll, name) {
+        Ok(()) => ghyll.remove_file(&temp).map_err(failed),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            Err(GridError::VersionExists {
+                path: name.into(),
+                version,
+                newest: version,
+            })
         }
+        Err(_) => ghyll.rename(&temp, ghyll, name).map_err(failed),
+    };
+    if placed.is_err() {
+        let _ = ghyll.remove_file(&temp);
+        return placed;
     }
+    sync(ghyll)
 }
 
-/// Makes the names in the directory durable.
-fn sync_directory(ghyll: &Dir) -> Result<(), GridError> {
-    // The handle itself may have been opened without the right to be synced.
-    let mut options = OpenOptions::new();
-    options.read(true).maybe_dir(true);
-    ghyll
-        .open_with(".", &options)
-        .and_then(|directory| directory.sync_all())
+/// Puts `bytes` under `name`, durably and all at once, in place of what is
+/// there.
+pub(super) fn replace(ghyll: &Dir, name: &str, bytes: &[u8]) -> io::Result<()> {
+    files::replace::replace(&disk(ghyll)?, name, bytes)
+}
+
+/// Makes the names in `.ghyll` durable.
+fn sync(ghyll: &Dir) -> Result<(), GridError> {
+    disk(ghyll)
+        .and_then(|disk| disk.sync_dir(""))
         .map_err(|source| GridError::Write {
             path: ".".into(),
             source,
         })
+}
+
+fn disk(ghyll: &Dir) -> io::Result<CapDisk> {
+    CapDisk::new(ghyll)
 }
 
 #[cfg(test)]

@@ -5,53 +5,26 @@
 //! without problems is returned.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::path::Path;
 use std::time::Duration;
 
-use super::error::{GridError, is_invisible, quoted};
-use super::fields::{Check, IntegerKey, Map, Text, folded, integer_key};
+use super::alike::Seen;
+use super::error::{GridError, quoted};
+use super::fields::{Check, IntegerKey, Map, Text, integer_key};
+use super::ids::{self, IdRules, Remembered};
+use super::keys::{self, DEFAULT_TIMEOUT_S, MAX_VERSION, NOTE_MAX_BYTES, U32_MAX};
 use super::yaml::{self, Node, Read, Value};
 use super::{Arrow, Clause, Eval, Grid, MAX_BYTES, Settings};
 
-const GRID_KEYS: &[&str] = &[
-    "version",
-    "arrows",
-    ROUNDS_MAX.name,
-    NOTE_MAX.name,
-    PENDING_MAX.name,
-];
-const ARROW_KEYS: &[&str] = &[
-    "id",
-    "source-role",
-    "target-role",
-    "adversary-role",
-    "stratum",
-    "context",
-    "clauses",
-];
-const CLAUSE_KEYS: &[&str] = &[
-    "id",
-    "concept",
-    "eval",
-    "depth",
-    "min-tier",
-    "run",
-    TIMEOUT.name,
-];
-
-/// The settings are kept in 32 bits. A widening, which `From` cannot do in a
-/// constant.
-const U32_MAX: u64 = u32::MAX as u64;
-
-const VERSION: IntegerKey = integer_key!("version", u64::MAX);
+const VERSION: IntegerKey = integer_key!("version", MAX_VERSION);
 const ROUNDS_MAX: IntegerKey = integer_key!("insufficient-basis-rounds-max", U32_MAX);
-/// 1 MiB: a note, escaped twice into a line, must stay within what one call of
-/// the policy component accepts.
-const NOTE_MAX: IntegerKey = integer_key!("residue-note-max-bytes", 1024 * 1024);
+const NOTE_MAX: IntegerKey = integer_key!("residue-note-max-bytes", NOTE_MAX_BYTES);
 const PENDING_MAX: IntegerKey = integer_key!("modal-pending-max-len", U32_MAX);
 const TIMEOUT: IntegerKey = integer_key!("timeout-s", U32_MAX);
+const MIN_TIER: IntegerKey = integer_key!("min-tier", U32_MAX);
 
-const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(DEFAULT_TIMEOUT_S);
 
 /// Roles that records use for themselves: the operator who attests and the
 /// initial attestation. An arrow between them could only certify itself.
@@ -65,31 +38,61 @@ impl Grid {
     /// [`GridError::Invalid`] with every problem in the text, by line;
     /// [`GridError::TooLarge`].
     pub fn parse(text: &str, version: u64, file: &Path) -> Result<Grid, GridError> {
-        if text.len() > MAX_BYTES {
-            return Err(GridError::TooLarge {
-                path: file.to_owned(),
-            });
-        }
-        let mut check = Check {
-            file,
-            problems: Vec::new(),
-        };
-        let grid = check.document(text, version);
-        let mut problems = check.problems;
-        if problems.is_empty() {
-            return Ok(grid);
-        }
-        problems.sort_by_key(|problem| problem.line);
-        Err(GridError::Invalid { problems })
+        judge(text, Some(version), file, ids::component()).map(|judged| judged.grid)
+    }
+
+    /// Checks `text` as a grid that has no version yet: whatever `version` it
+    /// says, as long as it can be one, is taken, and 1 if it says none.
+    ///
+    /// # Errors
+    /// As [`Grid::parse`].
+    pub fn judge(text: &str, file: &Path) -> Result<Grid, GridError> {
+        judge(text, None, file, ids::component()).map(|judged| judged.grid)
     }
 }
 
+/// A text that was found good.
+pub(super) struct Judged {
+    pub(super) grid: Grid,
+    /// Where the text says its version, if it does.
+    pub(super) version_at: Option<Range<usize>>,
+}
+
+/// Judges a text by `rules`; its version only if one is expected.
+pub(super) fn judge(
+    text: &str,
+    expected: Option<u64>,
+    file: &Path,
+    rules: &dyn IdRules,
+) -> Result<Judged, GridError> {
+    if text.len() > MAX_BYTES {
+        return Err(GridError::TooLarge {
+            path: file.to_owned(),
+        });
+    }
+    let mut check = Check {
+        file,
+        rules: &Remembered::new(rules),
+        problems: Vec::new(),
+    };
+    let judged = check.document(text, expected);
+    let mut problems = check.problems;
+    if problems.is_empty() {
+        return Ok(judged);
+    }
+    problems.sort_by_key(|problem| problem.line);
+    Err(GridError::Invalid { problems })
+}
+
 impl Check<'_> {
-    fn document(&mut self, text: &str, version: u64) -> Grid {
-        let mut grid = Grid {
-            version,
-            arrows: Vec::new(),
-            settings: Settings::default(),
+    fn document(&mut self, text: &str, expected: Option<u64>) -> Judged {
+        let mut judged = Judged {
+            grid: Grid {
+                version: expected.unwrap_or(1),
+                arrows: Vec::new(),
+                settings: Settings::default(),
+            },
+            version_at: None,
         };
         let read = yaml::read(text, &mut |line, code, message| {
             self.report(line, code, message);
@@ -98,15 +101,24 @@ impl Check<'_> {
             Read::Document(root) if !root.is_null() => root,
             Read::Document(_) | Read::Empty => Node {
                 line: 1,
+                bytes: None,
                 value: Value::Map(Vec::new()),
             },
-            Read::Broken => return grid,
+            Read::Broken => return judged,
         };
-        let Some(map) = self.map(&root, "a grid", GRID_KEYS) else {
-            return grid;
+        let Some(map) = self.map(&root, "a grid", keys::GRID) else {
+            return judged;
         };
-        self.version(map, version);
-        grid.settings = self.settings(map);
+        if let Some((found, line)) = self.positive(map, &VERSION) {
+            judged.version_at = map.get(VERSION.name).and_then(|node| node.bytes.clone());
+            if expected.is_some_and(|expected| expected != found) {
+                let expected = judged.grid.version;
+                let message = format!("the file is version {expected}, its text says {found}");
+                self.report(line, "grid-version-mismatch", message);
+            }
+            judged.grid.version = found;
+        }
+        judged.grid.settings = self.settings(map);
         let nodes = self.list(
             map,
             "arrows",
@@ -115,18 +127,9 @@ impl Check<'_> {
         );
         let mut names = Names::default();
         for node in nodes {
-            grid.arrows.extend(self.arrow(node, &mut names));
+            judged.grid.arrows.extend(self.arrow(node, &mut names));
         }
-        grid
-    }
-
-    fn version(&mut self, map: Map<'_>, expected: u64) {
-        if let Some((found, line)) = self.positive(map, &VERSION)
-            && found != expected
-        {
-            let message = format!("the file is version {expected}, its text says {found}");
-            self.report(line, "grid-version-mismatch", message);
-        }
+        judged
     }
 
     fn settings(&mut self, map: Map<'_>) -> Settings {
@@ -144,7 +147,7 @@ impl Check<'_> {
     }
 
     fn arrow(&mut self, node: &Node, names: &mut Names) -> Option<Arrow> {
-        let map = self.map(node, "an arrow", ARROW_KEYS)?;
+        let map = self.map(node, "an arrow", keys::ARROW)?;
         let id = self.id(map);
         // An arrow without an id of its own gives its clauses no refs to check.
         let prefix = self
@@ -158,7 +161,8 @@ impl Check<'_> {
         let target = self.role(map, "target-role", true);
         let adversary = self.role(map, "adversary-role", false);
         for role in [&source, &target] {
-            if RESERVED_ROLES.contains(&folded(&role.value).as_str()) {
+            let key = self.role_key(role);
+            if key.is_some_and(|key| RESERVED_ROLES.contains(&key.as_str())) {
                 let message = format!(
                     "{} is the name ghyll attests under, so such an arrow would certify itself",
                     quoted(&role.value)
@@ -166,14 +170,14 @@ impl Check<'_> {
                 self.report(role.line, "grid-role-reserved", message);
             }
         }
-        if source.same_name(&target) {
+        if self.same_role(&source, &target) {
             let message = format!(
                 "source and target are the same role, {}",
                 quoted(&target.value)
             );
             self.report(target.line, "grid-roles-equal", message);
         }
-        if adversary.same_name(&source) || adversary.same_name(&target) {
+        if self.same_role(&adversary, &source) || self.same_role(&adversary, &target) {
             let message = format!(
                 "{} cannot be the adversary of an arrow it is an end of",
                 quoted(&adversary.value)
@@ -181,8 +185,21 @@ impl Check<'_> {
             self.report(adversary.line, "grid-adversary-role-conflict", message);
         }
 
-        let stratum = self.text(map, "stratum", true).value;
-        let context = self.text(map, "context", true).value;
+        let stratum = self.name(map, "stratum", true);
+        let context = self.name(map, "context", true);
+        for (kind, name) in [
+            ("arrow", &id),
+            ("role", &source),
+            ("role", &adversary),
+            ("role", &target),
+            ("stratum", &stratum),
+            ("context", &context),
+        ] {
+            self.look_alike(&mut names.seen, kind, "", name);
+        }
+        let roles = [&source, &adversary, &target];
+        self.paths(&mut names.seen, &context, &stratum, roles);
+        let covers = self.covers(map).unwrap_or_default();
         let nodes = self.list(
             map,
             "clauses",
@@ -192,15 +209,17 @@ impl Check<'_> {
         let mut siblings = HashMap::new();
         let mut clauses = Vec::new();
         for node in nodes {
-            clauses.extend(self.clause(node, prefix.as_deref(), &mut siblings, &mut names.refs));
+            let clause = self.clause(node, &id.value, prefix.as_deref(), &mut siblings, names);
+            clauses.extend(clause);
         }
         Some(Arrow {
             id: id.value,
             source_role: source.value,
             target_role: target.value,
             adversary_role: adversary.given(),
-            stratum,
-            context,
+            stratum: stratum.value,
+            context: context.value,
+            covers,
             clauses,
         })
     }
@@ -208,25 +227,30 @@ impl Check<'_> {
     fn clause(
         &mut self,
         node: &Node,
+        arrow: &str,
         prefix: Option<&str>,
         siblings: &mut HashMap<String, usize>,
-        refs: &mut HashMap<String, usize>,
+        names: &mut Names,
     ) -> Option<Clause> {
-        let map = self.map(node, "a clause", CLAUSE_KEYS)?;
+        let map = self.map(node, "a clause", keys::CLAUSE)?;
         let id = self.id(map);
         if self.unique(siblings, &id, "grid-clause-id-duplicate")
             && let Some(prefix) = prefix
         {
-            self.unambiguous(refs, format!("{prefix}-{}", id.value), &id);
+            self.unambiguous(&mut names.refs, format!("{prefix}-{}", id.value), &id);
         }
+        self.look_alike(&mut names.seen, "clause", arrow, &id);
         let concept = self.text(map, "concept", true).value;
         let eval = self.eval(map);
         Some(Clause {
             id: id.value,
             concept,
             eval,
+            covers: self.covers(map),
             depth: self.text(map, "depth", false).given(),
-            min_tier: self.text(map, "min-tier", false).given(),
+            min_tier: self
+                .positive(map, &MIN_TIER)
+                .and_then(|(tier, _)| u32::try_from(tier).ok()),
         })
     }
 
@@ -294,13 +318,9 @@ impl Check<'_> {
     }
 
     fn id(&mut self, map: Map<'_>) -> Text {
-        let id = self.text(map, "id", true);
-        let unfit = |c: char| c.is_whitespace() || c.is_control() || is_invisible(c);
-        if id.value.contains(unfit) {
-            let message = format!(
-                "the id {} has whitespace, control or invisible characters",
-                quoted(&id.value)
-            );
+        let id = self.name(map, "id", true);
+        if id.value.contains(char::is_whitespace) {
+            let message = format!("the id {} has whitespace", quoted(&id.value));
             self.report(id.line, "grid-id-invalid", message);
             return Text::default();
         }
@@ -308,22 +328,26 @@ impl Check<'_> {
     }
 
     fn role(&mut self, map: Map<'_>, key: &str, required: bool) -> Text {
-        let role = self.text(map, key, required);
-        let unfit = |c: char| c.is_control() || is_invisible(c);
+        let role = self.name(map, key, required);
         if role.value.contains("__") {
             let message = format!(
                 "the role {} contains \"__\", which separates roles in the audit tree",
                 quoted(&role.value)
             );
             self.report(role.line, "grid-role-invalid", message);
-        } else if role.value.contains(unfit) {
-            let message = format!(
-                "the role {} has control or invisible characters",
-                quoted(&role.value)
-            );
-            self.report(role.line, "grid-role-invalid", message);
         }
         role
+    }
+
+    /// Text that something is called by.
+    fn name(&mut self, map: Map<'_>, key: &str, required: bool) -> Text {
+        let name = self.text(map, key, required);
+        if let Err(why) = self.rules.check_id(&name.value) {
+            let message = format!("{key} {} {why}", quoted(&name.value));
+            self.report(name.line, "grid-id-invalid-characters", message);
+            return Text::default();
+        }
+        name
     }
 
     /// Enters an id among its siblings; whether it is a new one.
@@ -364,6 +388,7 @@ impl Check<'_> {
 struct Names {
     arrows: HashMap<String, usize>,
     refs: HashMap<String, usize>,
+    seen: Seen,
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@
 //! documents, keys that are not text.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use granit_parser::{ErrorKind, Event, Options, Parser, ScalarStyle, ScanError, Span};
 
@@ -18,12 +19,14 @@ use super::error::{printable, quoted};
 const NESTING_LIMIT: usize = 32;
 
 /// A value and the line it starts on.
-pub(super) struct Node {
-    pub(super) line: usize,
-    pub(super) value: Value,
+pub(crate) struct Node {
+    pub(crate) line: usize,
+    /// Where it stands in the text, as far as the parser can say.
+    pub(crate) bytes: Option<Range<usize>>,
+    pub(crate) value: Value,
 }
 
-pub(super) enum Value {
+pub(crate) enum Value {
     /// `plain` is false when quoted or a block, which makes it text for sure.
     Scalar {
         text: String,
@@ -37,31 +40,31 @@ pub(super) enum Value {
 }
 
 /// The key of a map entry; unique in its map.
-pub(super) struct Key {
-    pub(super) line: usize,
-    pub(super) text: String,
+pub(crate) struct Key {
+    pub(crate) line: usize,
+    pub(crate) text: String,
 }
 
 impl Node {
     /// Whether this is YAML's null.
-    pub(super) fn is_null(&self) -> bool {
+    pub(crate) fn is_null(&self) -> bool {
         matches!(&self.value, Value::Scalar { text, plain: true }
             if matches!(text.as_str(), "" | "~" | "null" | "Null" | "NULL"))
     }
 
     /// Whether this is a YAML boolean.
-    pub(super) fn is_bool(&self) -> bool {
+    pub(crate) fn is_bool(&self) -> bool {
         matches!(&self.value, Value::Scalar { text, plain: true }
             if matches!(text.as_str(), "true" | "True" | "TRUE" | "false" | "False" | "FALSE"))
     }
 }
 
 /// Gets told line, code and message of what is refused.
-pub(super) type Report<'a> = &'a mut dyn FnMut(usize, &'static str, String);
+pub(crate) type Report<'a> = &'a mut dyn FnMut(usize, &'static str, String);
 
 /// The document in `text`. What is not YAML, or not used in a grid, is
 /// reported.
-pub(super) fn read(text: &str, report: Report<'_>) -> Read {
+pub(crate) fn read(text: &str, report: Report<'_>) -> Read {
     let mut options = Options::default();
     options.emit_unresolved_aliases = true;
     options.emit_comments = false;
@@ -81,7 +84,7 @@ pub(super) fn read(text: &str, report: Report<'_>) -> Read {
 }
 
 /// What [`read`] found.
-pub(super) enum Read {
+pub(crate) enum Read {
     Document(Node),
     Empty,
     /// Not YAML: nothing can be said about the content.
@@ -158,7 +161,7 @@ impl<'t> Builder<'t, '_> {
             (self.report)(
                 line,
                 "grid-yaml-tag",
-                "tags are not used in a grid".to_owned(),
+                "tags are not used in a grid; quote text that begins with !".to_owned(),
             );
         }
         let (anchor, value) = match event {
@@ -176,11 +179,14 @@ impl<'t> Builder<'t, '_> {
             (self.report)(
                 line,
                 "grid-yaml-alias",
-                "anchors and aliases are not used in a grid: write the value out".to_owned(),
+                "anchors and aliases are not used in a grid: write the value out, \
+                 or quote text that begins with * or &"
+                    .to_owned(),
             );
         }
         self.depth -= 1;
-        Ok(Node { line, value })
+        let bytes = span.byte_range();
+        Ok(Node { line, bytes, value })
     }
 
     fn list(&mut self) -> Result<Value, Stop> {

@@ -10,8 +10,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{EscalationChoice, ModalError, ModalHint, OperatorModalPrompt, Problem, VerdictAnswer};
 use crate::bus::{Bus, Event};
-use crate::engine::Request;
-use crate::session::{Session, SessionError, Submission, limits};
+use crate::db::Request;
+use crate::session::{Session, SessionError, Submission};
+use crate::work::{Verdict, pending};
 
 /// How often draining looks again for new questions.
 const DRAIN_ROUNDS: usize = 8;
@@ -50,15 +51,22 @@ pub struct ModalDriver {
     queue: Mutex<Queue>,
 }
 
+/// A request and its round, in order of asking.
+type Key = (i64, u32);
+
+fn key(request: &Request) -> Key {
+    (request.request_id, request.round)
+}
+
 #[derive(Default)]
 struct Queue {
     /// To be asked, in order of number.
-    waiting: BTreeMap<i64, Request>,
+    waiting: BTreeMap<Key, Request>,
     /// Being asked now: the rest of the snapshot.
-    asking: BTreeMap<i64, Request>,
+    asking: BTreeMap<Key, Request>,
     /// Skipped, or to be asked for another round: not in this turn. They take
     /// no room, so that those behind them get their turn.
-    not_now: HashSet<i64>,
+    not_now: HashSet<Key>,
     /// Escalations shown and not yet decided, by ref.
     escalated: HashMap<String, Request>,
 }
@@ -68,7 +76,7 @@ impl Queue {
         self.waiting.len() + self.asking.len()
     }
 
-    fn holds(&self, id: i64) -> bool {
+    fn holds(&self, id: Key) -> bool {
         self.waiting.contains_key(&id) || self.asking.contains_key(&id)
     }
 }
@@ -96,22 +104,38 @@ impl ModalDriver {
         driver
     }
 
-    /// Queues what an event asks for.
+    /// Queues what an event asks for, and notes what it decides.
     fn on_event(&self, event: &Event) {
         match event {
+            // Another round of what this pass asked is asked at the next turn,
+            // not in this one.
+            Event::AttestationRequested(request)
+                if request.round > request.asked_after.saturating_add(1) =>
+            {
+                self.queue().not_now.insert(key(request));
+            }
             Event::AttestationRequested(request)
             | Event::RecoveryAttestationRepublished(request)
             | Event::InsufficientBasisRoundsExceeded { request, .. } => self.enqueue(request),
+            Event::AttestationRecorded(recorded) => {
+                let shown = self.queue().escalated.remove(&recorded.row.attestation_ref);
+                if let Some(request) = shown {
+                    self.bus.publish(&Event::EscalationResolved {
+                        request,
+                        outcome: recorded.row.rec.verdict.clone(),
+                    });
+                }
+            }
             _ => {}
         }
     }
 
     fn enqueue(&self, request: &Request) {
         let mut queue = self.queue();
-        if queue.holds(request.request_id) {
+        if queue.holds(key(request)) {
             return;
         }
-        queue.not_now.remove(&request.request_id);
+        queue.not_now.remove(&key(request));
         // One question a ref: a newer request takes the place of an older one.
         queue
             .waiting
@@ -121,17 +145,7 @@ impl ModalDriver {
             self.bus.publish(&Event::ModalBackpressure(request.clone()));
             return;
         }
-        queue.waiting.insert(request.request_id, request.clone());
-    }
-
-    /// Has a request asked at the next turn, not in this one.
-    pub(crate) fn defer(&self, request: &Request) {
-        self.queue().not_now.insert(request.request_id);
-    }
-
-    /// The escalation shown on a ref, if it was not decided yet; it is now.
-    pub(crate) fn resolve_escalation(&self, attestation_ref: &str) -> Option<Request> {
-        self.queue().escalated.remove(attestation_ref)
+        queue.waiting.insert(key(request), request.clone());
     }
 
     /// How many requests are queued.
@@ -177,14 +191,11 @@ impl ModalDriver {
         &self,
         session: &Session,
         prompt: &mut dyn OperatorModalPrompt,
-        asked: &mut HashSet<i64>,
+        asked: &mut HashSet<Key>,
     ) -> Result<(), DrainError> {
         for _ in 0..DRAIN_ROUNDS {
             self.refill(session, asked, None)?;
-            let newest = session
-                .pending()?
-                .last()
-                .map_or(0, |request| request.request_id);
+            let newest = session.pending()?.last().map_or((0, 0), key);
             {
                 let mut queue = self.queue();
                 queue.asking = std::mem::take(&mut queue.waiting);
@@ -203,12 +214,16 @@ impl ModalDriver {
                     .map(|(_, r)| r.clone());
                 let Some(request) = next else { break };
                 presented = true;
-                let outcome = self.ask(session, prompt, &request)?;
-                asked.insert(request.request_id);
+                let (outcome, put) = self.ask(session, prompt, &request)?;
+                let keys = [key(&request), key(&put)];
+                asked.extend(keys);
                 let mut queue = self.queue();
-                queue.asking.remove(&request.request_id);
+                for key in keys {
+                    queue.asking.remove(&key);
+                    queue.waiting.remove(&key);
+                }
                 if let Asked::Skipped = outcome {
-                    queue.not_now.insert(request.request_id);
+                    queue.not_now.insert(key(&put));
                 }
             }
             if !presented {
@@ -229,8 +244,8 @@ impl ModalDriver {
     fn refill(
         &self,
         session: &Session,
-        asked: &HashSet<i64>,
-        this_round: Option<i64>,
+        asked: &HashSet<Key>,
+        this_round: Option<Key>,
     ) -> Result<(), DrainError> {
         if self.queue().len() >= self.max_len {
             return Ok(());
@@ -238,7 +253,7 @@ impl ModalDriver {
         let pending = session.pending()?;
         let mut queue = self.queue();
         for request in pending {
-            let id = request.request_id;
+            let id = key(&request);
             let known = queue.holds(id) || queue.not_now.contains(&id) || asked.contains(&id);
             if known || queue.len() >= self.max_len {
                 continue;
@@ -252,16 +267,19 @@ impl ModalDriver {
     }
 
     /// Asks one question until it is answered, skipped or no longer stands.
+    /// Where somebody else answers it meanwhile and it is asked for another
+    /// round, it is put again as that; the last that was put is returned.
     fn ask(
         &self,
         session: &Session,
         prompt: &mut dyn OperatorModalPrompt,
         request: &Request,
-    ) -> Result<Asked, DrainError> {
+    ) -> Result<(Asked, Request), DrainError> {
+        let mut request = request.clone();
         let mut problem = None;
         loop {
-            let Some((hint, escalation)) = self.hint(session, request, problem.take())? else {
-                return Ok(Asked::Answered);
+            let Some((hint, escalation)) = self.hint(session, &request, problem.take())? else {
+                return Ok((Asked::Answered, request));
             };
             let attempts = hint.problem.as_ref().map_or(0, |p: &Problem| p.attempts);
             let submission = if escalation {
@@ -275,21 +293,41 @@ impl ModalDriver {
                     VerdictAnswer::Withdrawn => continue,
                     VerdictAnswer::Skip => {
                         self.bus.publish(&Event::ModalSkipped(request.clone()));
-                        return Ok(Asked::Skipped);
+                        return Ok((Asked::Skipped, request));
                     }
                 }
             };
-            match session.submit(request, &submission) {
-                Ok(_) => return Ok(Asked::Answered),
+            match session.submit(&hint.request, &submission) {
+                Ok(_) => return Ok((Asked::Answered, request)),
                 Err(error) => {
-                    problem = Some(Problem {
+                    let why = Problem {
                         code: error.code().to_owned(),
                         message: error.to_string(),
                         attempts: attempts + 1,
-                    });
+                    };
+                    let anew = match error {
+                        SessionError::NoLongerAsked { .. } => None,
+                        SessionError::AskedAnew { .. } => self.anew(session, &request)?,
+                        _ => Some(request.clone()),
+                    };
+                    let Some(anew) = anew else {
+                        prompt.withdrawn(&hint, &why)?;
+                        return Ok((Asked::Answered, request));
+                    };
+                    request = anew;
+                    problem = Some(why);
                 }
             }
         }
+    }
+
+    /// What is asked now on the ref of a request.
+    fn anew(&self, session: &Session, request: &Request) -> Result<Option<Request>, DrainError> {
+        let attestation_ref = &request.attestation_ref;
+        Ok(session.read(|reader| {
+            let standing = reader.standing(attestation_ref)?;
+            Ok::<_, SessionError>(pending::on(reader, attestation_ref, standing.as_ref())?)
+        })?)
     }
 
     fn present_escalation(
@@ -308,13 +346,14 @@ impl ModalDriver {
                 .publish(&Event::EscalationPresented(request.clone()));
         }
         let (verdict, residue) = match prompt.present_escalation(hint)? {
-            EscalationChoice::AcceptedRisk(note) => ("accepted-risk", note),
-            EscalationChoice::RouteUpstream(rationale) => ("route-upstream", rationale),
+            EscalationChoice::AcceptedRisk(note) => (Verdict::AcceptedRisk, note),
+            EscalationChoice::RouteUpstream(rationale) => (Verdict::RouteUpstream, rationale),
         };
         Ok(Submission {
-            verdict: verdict.to_owned(),
-            inspected: Vec::new(),
+            verdict,
             residue,
+            via: prompt.via(),
+            ..Submission::default()
         })
     }
 
@@ -327,36 +366,60 @@ impl ModalDriver {
         problem: Option<Problem>,
     ) -> Result<Option<(ModalHint, bool)>, DrainError> {
         let rounds_max = session.grid().settings.insufficient_basis_rounds_max;
-        let read = session.db().read(|tx| {
-            let stands = tx
-                .pending_on(&request.attestation_ref)?
-                .is_some_and(|pending| pending.request_id == request.request_id);
-            if !stands {
+        let attestation_ref = &request.attestation_ref;
+        let read = session.read(|reader| {
+            let standing = reader.standing(attestation_ref)?;
+            let stands = pending::on(reader, attestation_ref, standing.as_ref())?;
+            let Some(request) = stands.filter(|now| key(now) == key(request)) else {
                 return Ok(None);
-            }
-            let (pass, arrow, clause) = (&request.pass_id, &request.arrow_id, &request.clause_id);
-            let rounds = tx.insufficient_basis_rounds(pass, arrow, clause)?;
-            let history = tx.rows_of_ref(&request.attestation_ref)?;
-            let findings = tx.open_findings(arrow, clause, request.grid_version)?;
-            let pending = tx.pending_count()?;
-            Ok::<_, SessionError>(Some((rounds, history, findings, pending)))
+            };
+            let due = pending::escalation_due(standing.as_ref(), rounds_max);
+            let history = reader.rounds_from(attestation_ref, 0)?;
+            let findings = reader.open_findings(
+                &request.arrow_id,
+                &request.clause_id,
+                request.grid_version,
+            )?;
+            let pending = pending::all(reader)?.len();
+            Ok::<_, SessionError>(Some((request, due, history, findings, pending)))
         })?;
-        let Some((rounds, history, findings, pending)) = read else {
+        let Some((request, due, history, findings, pending)) = read else {
             return Ok(None);
         };
-        let hint = session.hint(request)?;
-        let waiting = usize::try_from(pending.saturating_sub(1)).unwrap_or(usize::MAX);
+        // Files that cannot be listed cannot be judged: said with the question,
+        // which can be put off until they can.
+        let (subject, changed, problem) = match session.shown(&request, history.last()) {
+            Ok((subject, changed)) => (Some(subject), changed, problem),
+            Err(SessionError::Subject(e)) => {
+                let attempts = problem.as_ref().map_or(0, |p| p.attempts);
+                let problem = Problem {
+                    code: e.code().to_owned(),
+                    message: e.to_string(),
+                    attempts,
+                };
+                (None, Vec::new(), Some(problem))
+            }
+            Err(e) => return Err(e.into()),
+        };
+        let hint = session.hint(&request, subject.as_deref().unwrap_or_default())?;
+        let request = Request {
+            shown: subject,
+            ..request
+        };
+        let waiting = pending.saturating_sub(1);
         let hint = ModalHint {
             hint,
-            request: request.clone(),
+            request,
+            escalation: due,
             history,
             findings,
+            changed,
             waiting,
-            max_residue_bytes: limits(session.grid()).max_residue_bytes,
+            max_residue_bytes: session.limits().max_residue_bytes,
             op_id: session.op_id(),
             problem,
         };
-        Ok(Some((hint, rounds >= rounds_max)))
+        Ok(Some((hint, due)))
     }
 
     fn queue(&self) -> MutexGuard<'_, Queue> {

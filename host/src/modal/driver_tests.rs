@@ -1,6 +1,7 @@
 //! Tests of the driver on real sessions: what is asked when, and that nothing
 //! is ever lost.
 
+use crate::modal::Attended;
 use std::sync::{Arc, Mutex};
 
 use super::*;
@@ -10,6 +11,7 @@ use crate::grid::Grid;
 use crate::policy::Policy;
 use crate::project::Project;
 use crate::session::{Session, Submission};
+use crate::work::Verdict;
 
 /// A project with one arrow of `clauses` attested clauses.
 struct Bench {
@@ -46,11 +48,11 @@ impl Bench {
         Self { dir, bus, heard }
     }
 
-    fn session(&self) -> Session {
+    fn session(&self) -> Attended {
         let project = Project::open(self.dir.path()).unwrap();
         let policy = Arc::new(Policy::load().unwrap());
         let bus = Arc::clone(&self.bus);
-        let session = Session::open(project, policy, Arc::new(SystemClock), bus).unwrap();
+        let session = Attended::open(project, policy, Arc::new(SystemClock), bus).unwrap();
         session.set_op_id(Some("alice")).unwrap();
         session
     }
@@ -66,11 +68,10 @@ impl Bench {
 }
 
 fn answer(verdict: &str, residue: &str) -> StubAnswer {
-    let (verdict, residue) = (verdict.to_owned(), residue.to_owned());
     StubAnswer::Verdict(VerdictAnswer::Submit(Submission {
-        verdict,
-        inspected: Vec::new(),
-        residue,
+        verdict: Verdict::parse(verdict).unwrap(),
+        residue: residue.to_owned(),
+        ..Submission::default()
     }))
 }
 
@@ -150,9 +151,9 @@ fn answers_that_raise_questions_eight_times_over_are_capped_and_nothing_is_lost(
         fn present_verdict(&mut self, hint: &ModalHint) -> Result<VerdictAnswer, ModalError> {
             self.1 += 1;
             let failed = Submission {
-                verdict: "fail".into(),
+                verdict: Verdict::Fail,
                 inspected: vec!["a.rs".into()],
-                residue: String::new(),
+                ..Submission::default()
             };
             self.0
                 .attest(&hint.request.attestation_ref, &failed, "alice")
@@ -187,7 +188,7 @@ fn an_event_for_a_request_that_is_being_shown_asks_nothing_twice() {
                 .bus()
                 .publish(&Event::AttestationRequested(hint.request.clone()));
             Ok(VerdictAnswer::Submit(Submission {
-                verdict: "pass".into(),
+                verdict: Verdict::Pass,
                 ..Default::default()
             }))
         }

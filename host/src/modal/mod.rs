@@ -4,17 +4,20 @@
 //! a terminal's (`cli::term`), a script's (`script::modal`) and [`StubModal`],
 //! which answers from a queue.
 
+mod attended;
 mod driver;
 #[cfg(test)]
 mod driver_tests;
 mod stub;
 
+pub use attended::{Attended, Turn};
 pub use driver::{DrainError, ModalDriver};
 pub use stub::{StubAnswer, StubModal};
 
-use crate::engine::{Finding, Request, Row};
+use crate::db::{Finding, Request, Row};
 use crate::policy::Hint;
-use crate::session::Submission;
+use crate::session::{Submission, Via};
+use crate::subject::changed::Change;
 
 /// What is asked, and all that helps to answer it.
 #[derive(Debug, Clone)]
@@ -23,10 +26,14 @@ pub struct ModalHint {
     pub hint: Hint,
     /// The request behind it: roles, context, stratum, pass, round.
     pub request: Request,
+    /// Whether only an escalation's verdicts are taken.
+    pub escalation: bool,
     /// Earlier answers to the same ref, oldest first.
     pub history: Vec<Row>,
     /// Open findings on the clause, oldest first.
     pub findings: Vec<Finding>,
+    /// What changed in the covered files since the last round.
+    pub changed: Vec<Change>,
     /// How many more requests are pending, skipped ones included.
     pub waiting: usize,
     /// The largest note, in bytes.
@@ -101,6 +108,11 @@ impl ModalError {
 
 /// Something that can put a question to an operator.
 pub trait OperatorModalPrompt {
+    /// How its answers come in.
+    fn via(&self) -> Via {
+        Via::Command
+    }
+
     /// Asks for a verdict: pass, fail, insufficient-basis or skip.
     ///
     /// # Errors
@@ -112,4 +124,14 @@ pub trait OperatorModalPrompt {
     /// # Errors
     /// If it was not answered.
     fn present_escalation(&mut self, hint: &ModalHint) -> Result<EscalationChoice, ModalError>;
+
+    /// Says that an answer was not recorded, because what was asked is asked no
+    /// longer; `why` names who decided it.
+    ///
+    /// # Errors
+    /// If nothing more is to be asked.
+    fn withdrawn(&mut self, hint: &ModalHint, why: &Problem) -> Result<(), ModalError> {
+        let _ = (hint, why);
+        Ok(())
+    }
 }

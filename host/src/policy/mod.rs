@@ -8,6 +8,7 @@
 //! fresh instance.
 
 mod config;
+mod lines;
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -17,8 +18,16 @@ use wasmtime::{Engine, Store, StoreLimits, StoreLimitsBuilder};
 
 #[allow(missing_docs)] // documented in wit/policy.wit, from which it is generated
 mod bindings {
+    // A package holds its own; see `build.rs`.
+    #[cfg(not(packaged))]
     wasmtime::component::bindgen!({
         path: "../wit",
+        world: "policy",
+        additional_derives: [PartialEq, Eq],
+    });
+    #[cfg(packaged)]
+    wasmtime::component::bindgen!({
+        path: "packaged/wit",
         world: "policy",
         additional_derives: [PartialEq, Eq],
     });
@@ -27,21 +36,26 @@ mod bindings {
 pub use bindings::exports::ghyll::policy::hints::{ArrowDefinition, Clause, Hint};
 pub use bindings::exports::ghyll::policy::paths::EncodedPath;
 pub use bindings::exports::ghyll::policy::records::{
-    Attestation, Checked, CheckedLine, Cursor, EncodedLine, Limits, PolicyError as Refusal, Surface,
+    Answered, Attestation, Cursor, EncodedLine, Limits, PolicyError as Refusal, Surface,
 };
 pub use bindings::exports::ghyll::policy::units::UnitPayload;
+pub use lines::{Checked, CheckedLine};
 
 /// The component as committed, byte for byte.
-pub const COMPONENT: &[u8] = include_bytes!("../../../guest/ghyll-policy.wasm");
+pub const COMPONENT: &[u8] = include_bytes!(env!("GHYLL_COMPONENT"));
 /// The contract the component fulfils.
-pub const WIT: &str = include_str!("../../../wit/policy.wit");
+pub const WIT: &str = include_str!(concat!(env!("GHYLL_WIT"), "/policy.wit"));
 /// The contract's package and version.
-pub const PACKAGE: &str = "ghyll:policy@0.1.0";
+pub const PACKAGE: &str = "ghyll:policy@0.2.0";
 
 static COMPILED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/ghyll-policy.cwasm"));
 
-/// Linear memory the component may use, in bytes; the contract states it.
-const MEMORY_LIMIT: usize = 128 << 20;
+/// What text may not contain when it is shown, asked of the component when this
+/// was built: ranges of characters, both ends included, in order.
+static UNSHOWN: &[(char, char)] = include!(concat!(env!("OUT_DIR"), "/unshown.rs"));
+
+/// Instances kept for the next calls; more exist while more threads call.
+const KEPT_INSTANCES: usize = 8;
 /// How often the epoch advances while a policy is alive.
 const TICK: Duration = Duration::from_millis(20);
 /// Ticks a call may take: five seconds, thousands of times what any call needs.
@@ -74,11 +88,24 @@ impl From<Refusal> for PolicyError {
     }
 }
 
-/// A loaded policy. Calls are serialised; the component keeps no state.
+/// Whether text that is shown may contain `c` as it is: no control, nothing
+/// that reorders the text around it or breaks the line, nothing without looks.
+/// The component's rule (`operators.unshown`), kept as a table.
+pub fn may_be_shown(c: char) -> bool {
+    let behind = UNSHOWN.partition_point(|(start, _)| *start <= c);
+    behind
+        .checked_sub(1)
+        .and_then(|at| UNSHOWN.get(at))
+        .is_none_or(|(_, end)| c > *end)
+}
+
+/// A loaded policy. Any number of threads may call at once: each call takes an
+/// instance of its own from a pool. The component keeps no state, so which one
+/// does not matter.
 pub struct Policy {
     engine: Engine,
     component: Component,
-    instance: Mutex<Option<Instance>>,
+    instances: Mutex<Vec<Instance>>,
 }
 
 struct Instance {
@@ -98,8 +125,59 @@ impl Policy {
         Ok(Self {
             engine,
             component,
-            instance: Mutex::new(None),
+            instances: Mutex::default(),
         })
+    }
+
+    /// Whether `id` can be an id of a grid (arrow, clause, role, context,
+    /// stratum), as far as its characters go.
+    ///
+    /// # Errors
+    /// `grid-id-invalid-characters`.
+    pub fn check_grid_id(&self, id: &str) -> Result<(), PolicyError> {
+        self.call(|i| {
+            i.policy
+                .ghyll_policy_operators()
+                .call_check_grid_id(&mut i.store, id)
+        })?
+        .map_err(Into::into)
+    }
+
+    /// The skeleton of a text by UTS 39: two with the same one look alike.
+    ///
+    /// # Errors
+    /// `policy-component-failed`.
+    pub fn skeleton(&self, text: &str) -> Result<String, PolicyError> {
+        self.call(|i| {
+            i.policy
+                .ghyll_policy_operators()
+                .call_skeleton(&mut i.store, text)
+        })
+    }
+
+    /// A role's name as names are compared: two with the same key are one role.
+    ///
+    /// # Errors
+    /// `policy-component-failed`.
+    pub fn role_key(&self, role: &str) -> Result<String, PolicyError> {
+        self.call(|i| {
+            i.policy
+                .ghyll_policy_operators()
+                .call_role_key(&mut i.store, role)
+        })
+    }
+
+    /// Ranges of what text that is shown may not contain; [`may_be_shown`] has
+    /// them as they were when this was built.
+    ///
+    /// # Errors
+    /// `policy-component-failed`.
+    pub fn unshown(&self) -> Result<Vec<(u32, u32)>, PolicyError> {
+        let ranges = self.call(|i| i.policy.ghyll_policy_operators().call_unshown(&mut i.store))?;
+        Ok(ranges
+            .iter()
+            .map(|range| (range.start, range.end))
+            .collect())
     }
 
     /// Whether `op_id` can name an operator.
@@ -149,6 +227,31 @@ impl Policy {
         })
     }
 
+    /// The evidence a record carries.
+    ///
+    /// # Errors
+    /// `attestation-payload-malformed`.
+    pub fn decode_unit_payload(&self, text: &str) -> Result<UnitPayload, PolicyError> {
+        self.call(|i| {
+            i.policy
+                .ghyll_policy_units()
+                .call_decode_unit_payload(&mut i.store, text)
+        })?
+        .map_err(Into::into)
+    }
+
+    /// The unit that evidence amounts to.
+    ///
+    /// # Errors
+    /// `policy-component-failed`.
+    pub fn infer_unit(&self, payload: &UnitPayload) -> Result<String, PolicyError> {
+        self.call(|i| {
+            i.policy
+                .ghyll_policy_units()
+                .call_infer_unit(&mut i.store, payload)
+        })
+    }
+
     /// What an operator is asked about.
     ///
     /// # Errors
@@ -175,6 +278,19 @@ impl Policy {
                 .ghyll_policy_hints()
                 .call_encode_hint(&mut i.store, hint)
         })
+    }
+
+    /// The hint a record carries; what it does not say is empty.
+    ///
+    /// # Errors
+    /// `attestation-hint-malformed`.
+    pub fn decode_hint(&self, text: &str) -> Result<Hint, PolicyError> {
+        self.call(|i| {
+            i.policy
+                .ghyll_policy_hints()
+                .call_decode_hint(&mut i.store, text)
+        })?
+        .map_err(Into::into)
     }
 
     /// The ref of a clause, or of a whole arrow when `clause_id` is empty.
@@ -208,6 +324,69 @@ impl Policy {
                 attestation_ref,
                 round,
             )
+        })
+    }
+
+    /// The ref an id answers and which round; round 0 where the round is not
+    /// written as it is counted.
+    ///
+    /// # Errors
+    /// `policy-component-failed`.
+    pub fn ref_and_round(&self, attestation_id: &str) -> Result<Answered, PolicyError> {
+        self.call(|i| {
+            i.policy
+                .ghyll_policy_records()
+                .call_ref_and_round(&mut i.store, attestation_id)
+        })
+    }
+
+    /// A record's `reason`: what the caller says, how the verdict came in
+    /// (`terminal`, `pipe`, `command`, `script`; empty says nothing), and which
+    /// values of its path were replaced.
+    ///
+    /// # Errors
+    /// `attestation-reason-invalid`.
+    pub fn annotate_reason(
+        &self,
+        reason: &str,
+        via: &str,
+        substituted: &[String],
+    ) -> Result<String, PolicyError> {
+        self.call(|i| {
+            i.policy.ghyll_policy_records().call_annotate_reason(
+                &mut i.store,
+                reason,
+                via,
+                substituted,
+            )
+        })?
+        .map_err(Into::into)
+    }
+
+    /// How much a verdict outweighs others of the same round of one ref, from 1
+    /// (`pass`) to 5 (`route-upstream`); 0 is no verdict. Of equal ones the
+    /// later by timestamp counts, then the one with the greater chain.
+    ///
+    /// # Errors
+    /// `policy-component-failed`.
+    pub fn verdict_severity(&self, verdict: &str) -> Result<u8, PolicyError> {
+        self.call(|i| {
+            i.policy
+                .ghyll_policy_records()
+                .call_verdict_severity(&mut i.store, verdict)
+        })
+    }
+
+    /// Of `names` in `folder` (below the tree's root, empty for the root), which
+    /// are the path of a record or lead to one.
+    ///
+    /// # Errors
+    /// `policy-component-failed`.
+    pub fn belong(&self, folder: &str, names: &[String]) -> Result<Vec<bool>, PolicyError> {
+        self.call(|i| {
+            i.policy
+                .ghyll_policy_paths()
+                .call_belong(&mut i.store, folder, names)
         })
     }
 
@@ -258,37 +437,48 @@ impl Policy {
     ///
     /// # Errors
     /// `policy-component-failed`; faults of the lines are in the answer.
-    pub fn check_lines(
+    pub fn check_lines<'a>(
         &self,
-        chunk: &[u8],
+        chunk: &'a [u8],
         cursor: &Cursor,
         limits: Limits,
-    ) -> Result<Checked, PolicyError> {
-        self.call(|i| {
+    ) -> Result<Checked<'a>, PolicyError> {
+        let checked = self.call(|i| {
             i.policy
                 .ghyll_policy_records()
                 .call_check_lines(&mut i.store, chunk, cursor, limits)
-        })
+        })?;
+        Ok(Checked::new(checked, chunk, cursor))
     }
 
     fn call<T>(
         &self,
         f: impl FnOnce(&mut Instance) -> wasmtime::Result<T>,
     ) -> Result<T, PolicyError> {
-        let mut slot = self.instance.lock().unwrap_or_else(PoisonError::into_inner);
+        let idle = || {
+            self.instances
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+        };
         // Taken out, so that an instance that trapped is not used again.
-        let mut instance = match slot.take() {
+        let taken = idle().pop();
+        let mut instance = match taken {
             Some(instance) => instance,
             None => self.instantiate().map_err(PolicyError::Component)?,
         };
         instance.store.set_epoch_deadline(DEADLINE_TICKS);
         let answer = f(&mut instance).map_err(PolicyError::Component)?;
-        *slot = Some(instance);
+        let mut idle = idle();
+        if idle.len() < KEPT_INSTANCES {
+            idle.push(instance);
+        }
         Ok(answer)
     }
 
     fn instantiate(&self) -> wasmtime::Result<Instance> {
-        let limits = StoreLimitsBuilder::new().memory_size(MEMORY_LIMIT).build();
+        let limits = StoreLimitsBuilder::new()
+            .memory_size(config::MEMORY_LIMIT)
+            .build();
         let mut store = Store::new(&self.engine, limits);
         store.limiter(|limits| limits);
         store.set_epoch_deadline(DEADLINE_TICKS);
@@ -319,4 +509,51 @@ fn start_clock(engine: &Engine) {
             }
         }
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kept_table_is_the_components() {
+        let kept: Vec<_> = UNSHOWN
+            .iter()
+            .map(|(start, end)| (u32::from(*start), u32::from(*end)))
+            .collect();
+        assert_eq!(Policy::load().unwrap().unshown().unwrap(), kept);
+        for c in ['a', ' ', 'é', '🦊', '\u{fe0f}'] {
+            assert!(may_be_shown(c), "{c:?}");
+        }
+        for c in [
+            '\0',
+            '\u{9b}',
+            '\u{202e}',
+            '\u{200b}',
+            '\u{2028}',
+            '\u{e0041}',
+        ] {
+            assert!(!may_be_shown(c), "{c:?}");
+        }
+    }
+
+    #[test]
+    fn threads_call_at_once() {
+        let policy = Policy::load().unwrap();
+        std::thread::scope(|scope| {
+            for n in 0..16 {
+                let policy = &policy;
+                scope.spawn(move || {
+                    for round in 1..50 {
+                        let id = policy
+                            .attestation_id(&format!("att-{n}-v1"), round)
+                            .unwrap();
+                        assert_eq!(policy.ref_and_round(&id).unwrap().round, round);
+                    }
+                });
+            }
+        });
+        let idle = policy.instances.lock().unwrap().len();
+        assert!((1..=KEPT_INSTANCES).contains(&idle), "{idle}");
+    }
 }

@@ -9,12 +9,10 @@ use rhai::packages::{
     ArithmeticPackage, BasicArrayPackage, BasicFnPackage, BasicIteratorPackage, BasicMapPackage,
     BasicMathPackage, BasicStringPackage, LogicPackage, MoreStringPackage, Package,
 };
-use rhai::{
-    Dynamic, Engine, EvalAltResult, ImmutableString, NativeCallContext, OptimizationLevel, Position,
-};
+use rhai::{Engine, LexError, OptimizationLevel, Token};
 
-use super::fault;
 use super::guard::Guard;
+use super::{bounded, fault};
 
 /// An engine that can compute, within the limits of `guard`, and log.
 pub(super) fn sandbox(guard: &Arc<Guard>, log: &Arc<dyn Fn(&str) + Send + Sync>) -> Engine {
@@ -37,14 +35,7 @@ pub(super) fn sandbox(guard: &Arc<Guard>, log: &Arc<dyn Fn(&str) + Send + Sync>)
     engine.set_strict_variables(true);
     limit(&mut engine, guard);
     fault::register(&mut engine);
-    engine.register_fn(
-        "parse_json",
-        |context: NativeCallContext<'_>, text: &str| {
-            context.engine().parse_json(text, true).map(Dynamic::from)
-        },
-    );
-    engine.register_fn("replace", replace);
-    engine.register_fn("replace", replace_char);
+    bounded::register(&mut engine, guard);
     let (printed, debugged) = (Arc::clone(log), Arc::clone(log));
     engine.on_print(move |text| printed(text));
     engine.on_debug(move |text, _, _| debugged(text));
@@ -63,38 +54,15 @@ fn limit(engine: &mut Engine, guard: &Arc<Guard>) {
         .set_max_array_size(limits.array)
         .set_max_map_size(limits.map);
     let watch = Arc::clone(guard);
-    engine.on_progress(move |_| watch.step().map(Dynamic::from));
-    let scales = Arc::clone(guard);
+    engine.on_progress(move |_| watch.step().map(|why| why.to_owned().into()));
+    let watch = Arc::clone(guard);
     #[allow(deprecated)] // it is not: Rhai marks what may still change this way
-    engine.on_var(move |_, _, context| match scales.weigh(&context) {
-        None => Ok(None),
-        Some(why) => Err(EvalAltResult::ErrorTerminated(why.into(), Position::NONE).into()),
+    engine.on_var(move |name, _, context| watch.used(name, &context).map(|()| None));
+    // Reading a script takes time and memory too.
+    let watch = Arc::clone(guard);
+    #[allow(deprecated)]
+    engine.on_parse_token(move |token, _, _| match watch.look() {
+        None => token,
+        Some(why) => Token::LexError(LexError::Runtime(why.to_owned()).into()),
     });
-}
-
-/// `replace` of the package makes the text first and looks at its length
-/// afterwards, which a script could use to take all memory there is.
-fn replace(
-    context: NativeCallContext<'_>,
-    text: &mut ImmutableString,
-    find: &str,
-    with: &str,
-) -> Result<(), Box<EvalAltResult>> {
-    let times = text.matches(find).count();
-    let length = text.len().saturating_add(times.saturating_mul(with.len()));
-    if length > context.engine().max_string_size() {
-        let what = "Length of string".to_owned();
-        return Err(EvalAltResult::ErrorDataTooLarge(what, Position::NONE).into());
-    }
-    *text = text.replace(find, with).into();
-    Ok(())
-}
-
-fn replace_char(
-    context: NativeCallContext<'_>,
-    text: &mut ImmutableString,
-    find: char,
-    with: &str,
-) -> Result<(), Box<EvalAltResult>> {
-    replace(context, text, find.encode_utf8(&mut [0; 4]), with)
 }

@@ -1,40 +1,33 @@
 //! What ghyll refuses, as a value a script can catch.
 
-use rhai::{Dynamic, Engine, EvalAltResult, Position};
+use rhai::{Dynamic, Engine, EvalAltResult, ImmutableString, Position};
 
-use crate::engine::EngineError;
+use crate::codes::from_coded;
+use crate::db::DbError;
 use crate::modal::DrainError;
+use crate::model::ChatError;
 use crate::policy::PolicyError;
 use crate::session::SessionError;
 
-/// A refusal with its public code.
+/// A refusal with its public code. A script may keep many of one: they share
+/// their texts.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("error[{code}]: {message}")]
 pub(super) struct Fault {
-    pub(super) code: String,
-    pub(super) message: String,
+    pub(super) code: ImmutableString,
+    pub(super) message: ImmutableString,
 }
 
 impl Fault {
     pub(super) fn new(code: &str, message: impl ToString) -> Self {
         Self {
-            code: code.to_owned(),
-            message: message.to_string(),
+            code: code.into(),
+            message: message.to_string().into(),
         }
     }
 }
 
-macro_rules! from_coded {
-    ($($error:ty),*) => {$(
-        impl From<$error> for Fault {
-            fn from(error: $error) -> Self {
-                Self::new(error.code(), &error)
-            }
-        }
-    )*};
-}
-
-from_coded!(DrainError, EngineError, PolicyError, SessionError);
+from_coded!(Fault: ChatError, DrainError, DbError, PolicyError, SessionError);
 
 impl From<Fault> for Box<EvalAltResult> {
     fn from(fault: Fault) -> Self {

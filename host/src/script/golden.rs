@@ -61,7 +61,12 @@ fn first_difference(want: &[u8], have: &[u8]) -> Option<usize> {
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, GoldenError> {
-    std::fs::read(path).map_err(|source| GoldenError {
+    // Looked at first: reading a FIFO waits for whoever writes to it.
+    let read = std::fs::metadata(path).and_then(|meta| match meta.is_file() {
+        true => std::fs::read(path),
+        false => Err(io::Error::other("not an ordinary file")),
+    });
+    read.map_err(|source| GoldenError {
         path: path.to_owned(),
         source,
     })
@@ -128,5 +133,13 @@ mod tests {
             4
         );
         assert!(differences(Path::new("/nowhere"), have.path()).is_err());
+        #[cfg(unix)]
+        for root in [want.path(), have.path()] {
+            let fifo = root.join("fifo");
+            let made = std::process::Command::new("mkfifo").arg(fifo).status();
+            assert!(made.unwrap().success());
+        }
+        #[cfg(unix)]
+        assert!(differences(want.path(), have.path()).is_err());
     }
 }

@@ -9,8 +9,8 @@
 //! | call | does |
 //! |---|---|
 //! | `op_id(id)`, `op_id()` | who answers from now on; who answers now |
-//! | `run_arrow(arrow)` | dispatches, then puts to the operator what is pending; the arrow's status |
-//! | `say(text)` | a chat turn: puts what is pending, then the model |
+//! | `run_arrow(arrow[, evidence])` | dispatches, with what the producer says, then puts to the operator what is pending; the arrow's status |
+//! | `say(text)` | a chat turn: puts what is pending, then the script's model; what it said |
 //! | `attest(ref, verdict[, #{inspected: […], residue: "…"}])` | answers a ref without a modal; the record's id |
 //! | `init_attest()` | attests the project's beginning; how many records that made |
 //! | `restart()` | drops the session as a crash would and opens a new one |
@@ -29,10 +29,20 @@
 //! `escalation(hint)` returns `accept_risk(note)` or `route_upstream(note)`.
 //! `hint` has `arrow_id`, `clause_id`, `concept`, `attestation_ref`, `round`,
 //! `pass_id`, `context`, `stratum`, `source_role`, `target_role`,
-//! `adversary_role`, `deeper`, `op_id`, and `rejected`: the code for which the
-//! last answer to the same question was not taken, else empty. They may hand
+//! `adversary_role`, `deeper`, `op_id`, `subject` (what is covered, as it is now),
+//! `changed` (the paths that changed since the last round), `evidence` (the
+//! producer's words), and `rejected`: the code for which the last answer to the
+//! same question was not taken, else empty. They may hand
 //! over (`op_id("bob")`), log and look; what would ask or record something
 //! while a question is open is refused there with `script-call-in-modal`.
+//!
+//! Chat turns go to `model(messages)`, if the script has one, and to nobody else:
+//! a script reaches no network. `messages` are maps with `role` and `content`, as
+//! a model is sent them; the last, the operator's, has `turn` too, from 1 in each
+//! session. It returns text, which `say` returns; without it, `say` returns "".
+//!
+//! Locations, notes and whole values are read within the limits too; a byte
+//! order mark at the start of a script is no part of it.
 //!
 //! A script without `verdict` is an operator who skips: requests stay pending.
 //! An escalation has no skip, so a script without `escalation` fails when one
@@ -44,6 +54,7 @@
 //! and `` `${e}` `` reads `error[<code>]: <message>`. The op-id outlives
 //! `restart()`: the session is new, the operator is the same.
 
+mod bounded;
 mod calls;
 mod engine;
 mod fault;
@@ -51,24 +62,29 @@ pub mod golden;
 mod guard;
 pub mod junit;
 mod modal;
+mod model;
+pub mod source;
 #[cfg(test)]
 mod tests;
 mod values;
 
+use crate::modal::Attended;
+use std::fmt::Display;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use rhai::{AST, EvalAltResult, Position};
+use rhai::{AST, EvalAltResult, ParseErrorType, Position};
 
 pub use guard::Limits;
 
 use crate::bus::Bus;
 use crate::clock::Clock;
+use crate::model::Chat;
 use crate::policy::Policy;
 use crate::project::Project;
-use crate::session::{Session, SessionError};
+use crate::session::SessionError;
 use fault::Fault;
 use guard::Guard;
 
@@ -87,6 +103,9 @@ pub struct Stage {
     pub limits: Limits,
     /// Told what scripts log.
     pub log: Arc<dyn Fn(&str) + Send + Sync>,
+    /// How many bytes the program holds now, as its global allocator counts
+    /// them; [`Limits::memory`] is held against it.
+    pub heap: fn() -> usize,
 }
 
 /// What came of a script.
@@ -109,6 +128,27 @@ impl Report {
     /// The expectations that were not met.
     pub fn failed(&self) -> impl Iterator<Item = &Expectation> {
         self.expectations.iter().filter(|e| !e.met)
+    }
+}
+
+/// Why a script did not run at all, which says nothing about it.
+#[derive(Debug, thiserror::Error)]
+pub enum NotRun {
+    /// There is no script.
+    #[error(transparent)]
+    Source(#[from] source::SourceError),
+    /// There is no session.
+    #[error(transparent)]
+    Session(#[from] SessionError),
+}
+
+impl NotRun {
+    /// The public code.
+    pub fn code(&self) -> &str {
+        match self {
+            Self::Source(error) => error.code(),
+            Self::Session(error) => error.code(),
+        }
     }
 }
 
@@ -164,6 +204,35 @@ pub struct ScriptError {
     pub message: String,
 }
 
+/// The code of what goes beyond [`Limits`].
+const LIMIT: &str = "script-limit-exceeded";
+/// The most that is said of an error, in bytes.
+const MESSAGE_MAX: usize = 1024;
+
+/// The beginning of what `said` writes, which may be more than there is room
+/// for: a script can throw anything.
+fn short(said: impl Display) -> String {
+    struct Short(String);
+    impl std::fmt::Write for Short {
+        fn write_str(&mut self, text: &str) -> std::fmt::Result {
+            let room = MESSAGE_MAX.saturating_sub(self.0.len());
+            let fits = text
+                .get(..text.floor_char_boundary(room))
+                .unwrap_or_default();
+            self.0.push_str(fits);
+            match fits.len() == text.len() {
+                true => Ok(()),
+                false => Err(std::fmt::Error),
+            }
+        }
+    }
+    let mut short = Short(String::new());
+    if std::fmt::write(&mut short, format_args!("{said}")).is_err() {
+        short.0.push('…');
+    }
+    short.0
+}
+
 /// What the calls of one script share.
 struct Host {
     root: PathBuf,
@@ -173,11 +242,13 @@ struct Host {
     log: Arc<dyn Fn(&str) + Send + Sync>,
     guard: Arc<Guard>,
     /// `None` after a restart that failed.
-    session: Mutex<Option<Arc<Session>>>,
+    session: Mutex<Option<Arc<Attended>>>,
     /// Whether a question is open.
     in_modal: AtomicBool,
-    /// Which of the two answering functions the script has.
+    /// Which of the answering functions the script has.
     answers: OnceLock<modal::Answers>,
+    /// The session's chat with the script's model.
+    chat: Mutex<Chat>,
     expectations: Mutex<Vec<Expectation>>,
     events: Arc<Mutex<Vec<&'static str>>>,
 }
@@ -189,7 +260,7 @@ impl Stage {
     /// If no session can be opened, which says nothing about the script.
     pub fn run(&self, source: &str) -> Result<Report, SessionError> {
         let started = Instant::now();
-        let guard = Arc::new(Guard::new(self.limits, started));
+        let guard = Arc::new(Guard::new(self.limits, started, self.heap));
         let bus = Arc::new(Bus::default());
         let events = Arc::new(Mutex::new(Vec::new()));
         let heard = Arc::clone(&events);
@@ -209,11 +280,13 @@ impl Stage {
             session: Mutex::new(None),
             in_modal: AtomicBool::new(false),
             answers: OnceLock::new(),
+            chat: Mutex::new(Chat::in_memory()),
             expectations: Mutex::default(),
             events,
         };
         host.open(None)?;
         let host = Arc::new(host);
+        let source = source::without_bom(source);
         // A thread of its own, for its stack; and a panic ends there.
         let error = std::thread::scope(|scope| {
             let run = || run(&host, source).err();
@@ -232,6 +305,7 @@ impl Stage {
             }
         });
         host.close();
+        host.guard.let_go();
         let expectations = std::mem::take(
             &mut *host
                 .expectations
@@ -249,7 +323,9 @@ impl Stage {
 fn run(host: &Arc<Host>, source: &str) -> Result<(), ScriptError> {
     let mut engine = engine::sandbox(&host.guard, &host.log);
     calls::register(&mut engine, host);
-    let ast = engine.compile(source).map_err(|e| ScriptError::parse(&e))?;
+    let ast = engine
+        .compile(source)
+        .map_err(|e| ScriptError::parse(&e, &host.guard))?;
     let answers = modal::Answers::of(&ast)?;
     host.answers.get_or_init(|| answers);
     run_ast(&engine, &ast)
@@ -264,7 +340,7 @@ fn run_ast(engine: &rhai::Engine, ast: &AST) -> Result<(), ScriptError> {
 impl Host {
     /// Opens a session, for the operator `op_id`.
     fn open(&self, op_id: Option<&str>) -> Result<(), SessionError> {
-        let session = Session::open(
+        let session = Attended::open(
             Project::open(&self.root)?,
             Arc::clone(&self.policy),
             Arc::clone(&self.clock),
@@ -283,7 +359,7 @@ impl Host {
             .take();
     }
 
-    fn session(&self) -> Result<Arc<Session>, Fault> {
+    fn session(&self) -> Result<Arc<Attended>, Fault> {
         let session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
         session
             .clone()
@@ -292,16 +368,27 @@ impl Host {
 }
 
 impl ScriptError {
-    fn at(position: Position, code: &str, message: impl ToString) -> Self {
+    fn at(position: Position, code: &str, message: impl Display) -> Self {
         Self {
             place: position.into(),
             code: code.to_owned(),
-            message: message.to_string(),
+            message: short(message),
         }
     }
 
-    fn parse(error: &rhai::ParseError) -> Self {
-        Self::at(error.position(), "script-failed", error.err_type())
+    fn parse(error: &rhai::ParseError, guard: &Guard) -> Self {
+        let kind = error.err_type();
+        let beyond = matches!(
+            kind,
+            ParseErrorType::LiteralTooLarge(..)
+                | ParseErrorType::TooManyFunctions
+                | ParseErrorType::ExprTooDeep
+        );
+        let code = match beyond || guard.exceeded().is_some() {
+            true => LIMIT,
+            false => "script-failed",
+        };
+        Self::at(error.position(), code, kind)
     }
 
     /// Where it began and what was wrong there.
@@ -319,22 +406,16 @@ impl ScriptError {
                 if let Some(fault) = thrown.read_lock::<Fault>() {
                     return Self::at(position, &fault.code, &*fault);
                 }
-                let text = if thrown.is_unit() {
-                    "thrown".to_owned()
-                } else {
-                    thrown.to_string()
-                };
-                Self::at(position, "script-failed", text)
+                match thrown.is_unit() {
+                    true => Self::at(position, "script-failed", "thrown"),
+                    false => Self::at(position, "script-failed", thrown),
+                }
             }
-            EvalAltResult::ErrorTerminated(why, _) => {
-                Self::at(position, "script-limit-exceeded", why)
-            }
+            EvalAltResult::ErrorTerminated(why, _) => Self::at(position, LIMIT, why),
             EvalAltResult::ErrorTooManyOperations(_)
             | EvalAltResult::ErrorTooManyVariables(_)
             | EvalAltResult::ErrorStackOverflow(_)
-            | EvalAltResult::ErrorDataTooLarge(..) => {
-                Self::at(position, "script-limit-exceeded", &error)
-            }
+            | EvalAltResult::ErrorDataTooLarge(..) => Self::at(position, LIMIT, &error),
             _ => Self::at(position, "script-failed", &error),
         }
     }

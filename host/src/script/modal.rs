@@ -1,25 +1,31 @@
 //! Answering modals by the functions of a script.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rhai::{AST, Array, Dynamic, Engine, EvalAltResult, NativeCallContext, Position};
 
 use super::fault::Fault;
+use super::guard::Guard;
 use super::{Host, ScriptError, values};
 use crate::modal::{EscalationChoice, ModalError, ModalHint, OperatorModalPrompt, VerdictAnswer};
-use crate::session::Submission;
+use crate::session::{Submission, Via};
+use crate::work::Verdict;
 
 /// How often an answer may be refused before the script has failed.
 const ATTEMPTS: u32 = 8;
 
 const VERDICT: &str = "verdict";
 const ESCALATION: &str = "escalation";
+/// What answers in place of a model.
+pub(super) const MODEL: &str = "model";
 
 /// Which of the answering functions a script has.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Answers {
     verdict: bool,
     escalation: bool,
+    pub(super) model: bool,
 }
 
 impl Answers {
@@ -28,15 +34,17 @@ impl Answers {
         let mut answers = Self {
             verdict: false,
             escalation: false,
+            model: false,
         };
         for function in ast.iter_functions() {
-            let has = match function.name {
-                VERDICT => &mut answers.verdict,
-                ESCALATION => &mut answers.escalation,
+            let (has, argument) = match function.name {
+                VERDICT => (&mut answers.verdict, "hint"),
+                ESCALATION => (&mut answers.escalation, "hint"),
+                MODEL => (&mut answers.model, "messages"),
                 _ => continue,
             };
             if function.params.len() != 1 {
-                let message = format!("{}(…) takes one argument, the hint", function.name);
+                let message = format!("{}(…) takes one argument, the {argument}", function.name);
                 return Err(ScriptError::at(Position::NONE, "script-failed", message));
             }
             *has = true;
@@ -45,12 +53,12 @@ impl Answers {
     }
 }
 
-/// What a script answers.
+/// What a script answers. It may keep many of one: they share their texts.
 #[derive(Debug, Clone)]
 enum Answer {
-    Verdict(Submission),
+    Verdict(Arc<Submission>),
     Skip,
-    Escalation(EscalationChoice),
+    Escalation(Arc<EscalationChoice>),
 }
 
 /// A prompt that calls the functions of the script it is called from.
@@ -79,9 +87,8 @@ impl<'a, 'c> ScriptedModal<'a, 'c> {
             });
         }
         let _open = Open::question(&self.host.in_modal);
-        let called = self
-            .context
-            .call_fn::<Dynamic>(function, (values::hint(hint),));
+        let asked = values::hint(hint).map_err(|fault| self.failed(fault.into()))?;
+        let called = self.context.call_fn::<Dynamic>(function, (asked,));
         let wrong = match called.map(Dynamic::try_cast_result::<Answer>) {
             Ok(Ok(answer)) => return Ok(answer),
             Ok(Err(other)) => {
@@ -114,6 +121,10 @@ impl<'a, 'c> ScriptedModal<'a, 'c> {
 }
 
 impl OperatorModalPrompt for ScriptedModal<'_, '_> {
+    fn via(&self) -> Via {
+        Via::Script
+    }
+
     fn present_verdict(&mut self, hint: &ModalHint) -> Result<VerdictAnswer, ModalError> {
         if !self
             .host
@@ -124,7 +135,9 @@ impl OperatorModalPrompt for ScriptedModal<'_, '_> {
             return Ok(VerdictAnswer::Skip);
         }
         match self.ask(VERDICT, hint)? {
-            Answer::Verdict(submission) => Ok(VerdictAnswer::Submit(submission)),
+            Answer::Verdict(submission) => {
+                Ok(VerdictAnswer::Submit(Arc::unwrap_or_clone(submission)))
+            }
             Answer::Skip => Ok(VerdictAnswer::Skip),
             Answer::Escalation(_) => {
                 Err(self.wrong_kind(VERDICT, "pass, fail, insufficient_basis or skip"))
@@ -146,7 +159,7 @@ impl OperatorModalPrompt for ScriptedModal<'_, '_> {
             return Err(self.failed(Fault::new("script-escalation-missing", message).into()));
         }
         match self.ask(ESCALATION, hint)? {
-            Answer::Escalation(choice) => Ok(choice),
+            Answer::Escalation(choice) => Ok(Arc::unwrap_or_clone(choice)),
             Answer::Verdict(_) | Answer::Skip => {
                 Err(self.wrong_kind(ESCALATION, "accept_risk or route_upstream"))
             }
@@ -155,10 +168,10 @@ impl OperatorModalPrompt for ScriptedModal<'_, '_> {
 }
 
 /// A question is open while this lives.
-struct Open<'a>(&'a AtomicBool);
+pub(super) struct Open<'a>(&'a AtomicBool);
 
 impl<'a> Open<'a> {
-    fn question(flag: &'a AtomicBool) -> Self {
+    pub(super) fn question(flag: &'a AtomicBool) -> Self {
         flag.store(true, Ordering::Relaxed);
         Self(flag)
     }
@@ -172,51 +185,63 @@ impl Drop for Open<'_> {
 
 type Made = Result<Answer, Box<EvalAltResult>>;
 
-fn verdict(verdict: &str, inspected: Array, residue: &str) -> Made {
-    Ok(Answer::Verdict(Submission {
-        verdict: verdict.to_owned(),
-        inspected: texts(inspected)?,
+fn verdict(guard: &Guard, verdict: Verdict, inspected: Array, residue: &str) -> Made {
+    Ok(Answer::Verdict(Arc::new(Submission {
+        verdict,
+        inspected: texts(guard, inspected)?,
         residue: residue.to_owned(),
-    }))
+        via: Via::Script,
+        ..Submission::default()
+    })))
 }
 
 /// Texts out of an array.
-pub(super) fn texts(array: Array) -> Result<Vec<String>, Fault> {
+pub(super) fn texts(guard: &Guard, array: Array) -> Result<Vec<String>, Box<EvalAltResult>> {
+    let array = Dynamic::from(array);
+    guard.judge(&array)?;
     let text = |item: Dynamic| {
         item.into_string().map_err(|found| {
-            Fault::new(
-                "script-answer-invalid",
-                format!("a location is text, not {found}"),
-            )
+            let message = format!("a location is text, not {found}");
+            Fault::new("script-answer-invalid", message).into()
         })
     };
-    array.into_iter().map(text).collect()
+    array.cast::<Array>().into_iter().map(text).collect()
 }
 
 /// The answers a script can give.
-pub(super) fn register(engine: &mut Engine) {
+pub(super) fn register(engine: &mut Engine, guard: &Arc<Guard>) {
+    engine.register_type_with_name::<Answer>("Answer");
+    for (said, name) in [
+        (Verdict::Pass, "pass"),
+        (Verdict::Fail, "fail"),
+        (Verdict::InsufficientBasis, "insufficient_basis"),
+    ] {
+        let watch = Arc::clone(guard);
+        engine.register_fn(name, move |inspected: Array, note: &str| {
+            verdict(&watch, said, inspected, note)
+        });
+    }
+    for (said, name) in [(Verdict::Pass, "pass"), (Verdict::Fail, "fail")] {
+        let watch = Arc::clone(guard);
+        engine.register_fn(name, move |inspected: Array| {
+            verdict(&watch, said, inspected, "")
+        });
+    }
+    let watch = Arc::clone(guard);
+    engine.register_fn("pass", move || {
+        verdict(&watch, Verdict::Pass, Array::new(), "")
+    });
+    let watch = Arc::clone(guard);
+    engine.register_fn("insufficient_basis", move |note: &str| {
+        verdict(&watch, Verdict::InsufficientBasis, Array::new(), note)
+    });
+    let escalation = |choice| Answer::Escalation(Arc::new(choice));
     engine
-        .register_type_with_name::<Answer>("Answer")
-        .register_fn("pass", || verdict("pass", Array::new(), ""))
-        .register_fn("pass", |inspected: Array| verdict("pass", inspected, ""))
-        .register_fn("pass", |inspected: Array, note: &str| {
-            verdict("pass", inspected, note)
-        })
-        .register_fn("fail", |inspected: Array| verdict("fail", inspected, ""))
-        .register_fn("fail", |inspected: Array, note: &str| {
-            verdict("fail", inspected, note)
-        })
-        .register_fn("insufficient_basis", |note: &str| {
-            verdict("insufficient-basis", Array::new(), note)
-        })
-        .register_fn("insufficient_basis", |inspected: Array, note: &str| {
-            verdict("insufficient-basis", inspected, note)
-        })
         .register_fn("skip", || Answer::Skip)
-        .register_fn("accept_risk", |note: &str| {
-            Answer::Escalation(EscalationChoice::AcceptedRisk(note.to_owned()))
+        .register_fn("accept_risk", move |note: &str| {
+            escalation(EscalationChoice::AcceptedRisk(note.to_owned()))
         })
-        .register_fn("route_upstream", |note: &str| {
-            Answer::Escalation(EscalationChoice::RouteUpstream(note.to_owned()))
+        .register_fn("route_upstream", move |note: &str| {
+            escalation(EscalationChoice::RouteUpstream(note.to_owned()))
         });
 }

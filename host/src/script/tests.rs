@@ -1,11 +1,12 @@
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use super::*;
+use crate::audit::TREE_DIR;
 use crate::clock::{ReplayClock, SystemClock};
 use crate::grid::Grid;
-use crate::store::TREE_DIR;
 
 fn scripts() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../scripts")
@@ -49,6 +50,7 @@ impl Theatre {
             clock: Arc::new(SystemClock),
             limits: Limits::default(),
             log: Arc::new(move |line| lines.lock().unwrap().push(line.to_owned())),
+            heap: || 0,
         };
         Self { dir, stage, log }
     }
@@ -250,17 +252,42 @@ fn limits_end_a_script_and_say_where() {
         ),
         ("let a = [1];\nloop { a += a; }", 2, "Size of array"),
         ("let m = #{};\nfor i in 0..100 { m[`${i}`] = m; }", 2, "map"),
+        (
+            "let m = #{};\nfor i in 0..100000 { m[`${i}`] = i; }",
+            2,
+            "map entries",
+        ),
+        (
+            "let s = \"x\"; s.pad(1000000, \"x\");\ns.split(\"\");",
+            2,
+            "array elements",
+        ),
+        (
+            "let s = \"x\"; s.pad(1000000, \"x\");\ns.to_chars();",
+            2,
+            "array elements",
+        ),
+        (
+            "let s = \"[\"; s.pad(1000000, \",\");\nparse_json(s);",
+            2,
+            "values in one JSON",
+        ),
+        (
+            "let s = \"x\"; s.pad(1000000, \"x\");\nloop { expect(true, s); }",
+            2,
+            "bytes of expectations",
+        ),
+        (
+            "let s = \"x\"; s.pad(1000000, \"x\"); let a = []; a.pad(9, 0);\n\
+             for i in 0..9 { a[i] = s; } pass(a);",
+            2,
+            "bytes of text",
+        ),
         ("let a = [];\nloop { a = [a]; }", 2, "nested deeper"),
         (
             "let f = ();\nlet g = || f; f = g;\nlet h = f;",
             3,
             "nested deeper",
-        ),
-        (
-            "fn grow(n, s) {\n  let a = s + \"a\"; let b = s + \"b\";\n  if n > 0 { grow(n - 1, a) }\n}\n\
-             let s = \"\"; s.pad(4000000, \"x\"); grow(20, s);",
-            5,
-            "bytes in variables",
         ),
     ];
     for (source, line, message) in cases {
@@ -271,7 +298,122 @@ fn limits_end_a_script_and_say_where() {
         assert_eq!(error.place.line, line, "{source}: {error}");
     }
     let deep = format!("let x = {}1{};", "(".repeat(1000), ")".repeat(1000));
-    assert!(theatre.error(&deep).place.column > 1);
+    let long = format!("let x = [{}];", "0,".repeat(30_000));
+    for source in [deep, long] {
+        let error = theatre.error(&source);
+        assert_eq!(error.code, "script-limit-exceeded", "{error}");
+        assert!(error.place.column > 1, "{error}");
+    }
+}
+
+#[test]
+fn memory_is_looked_at_before_each_operation_and_while_a_script_is_read() {
+    static HELD: AtomicUsize = AtomicUsize::new(0);
+    let mut theatre = Theatre::empty();
+    theatre.stage.heap = || HELD.fetch_add(1 << 20, Ordering::Relaxed);
+    // Six and a half dozen tokens, or operations, come to 64 MiB.
+    let error = theatre.error("let x = [\n1, 2];\nloop { }");
+    assert_eq!(error.code, "script-limit-exceeded");
+    assert_eq!(error.place.line, 3, "{error}");
+    let error = theatre.error(&"1;\n".repeat(100));
+    assert_eq!(error.code, "script-limit-exceeded");
+    assert!((2..100).contains(&error.place.line), "{error}");
+    assert!(error.message.contains("bytes of memory"), "{error}");
+}
+
+#[test]
+fn what_holds_itself_ends_no_script_and_nothing_else() {
+    let theatre = Theatre::empty();
+    for source in [
+        "let f = (); let g = || f; f = g; debug(f);",
+        "let m = #{}; let g = || m; m.g = g; m.to_json();",
+        "let m = #{}; let g = || m; m.g = g; throw m;",
+        "let a = [0]; let g = || a; a[0] = g; `${a}`;",
+        "let f = || 0; loop { let g = f; f = || g; }",
+        "let f = || 0; loop { let g = [f, f]; f = || g; }",
+    ] {
+        let error = theatre.error(source);
+        assert_eq!(error.code, "script-limit-exceeded", "{source}: {error}");
+        assert!(error.place.column > 0, "{source}: {error}");
+    }
+    theatre.well("let n = 2; expect([1, 2, 3].filter(|x| x > n) == [3], \"captured\");");
+}
+
+#[test]
+fn what_is_thrown_is_told_in_short() {
+    let error = Theatre::empty().error("let s = \"é\"; s.pad(1000000, \"é\"); throw [s];");
+    assert!(error.message.starts_with("[\"éé") && error.message.ends_with('…'));
+    assert!(error.message.len() < 5000);
+}
+
+#[test]
+fn a_byte_order_mark_is_no_part_of_a_script() {
+    let report = Theatre::empty().run("\u{feff}expect(false, \"x\");");
+    let missed = report.failed().next().expect("an expectation");
+    assert_eq!(missed.place, Place { line: 1, column: 1 });
+    assert!(report.error.is_none());
+}
+
+#[test]
+fn constants_are_shown_and_taken_apart_like_variables() {
+    let theatre = Theatre::empty();
+    theatre.well(
+        r#"
+        const A = [1, "x", 'c', 2.5, (), true, #{a: []}];
+        expect(`${A}` == `[1, "x", 'c', 2.5, (), true, #{"a": []}]`, "as Rhai shows it");
+        const S = "a,b,c";
+        expect(S.split(",") == ["a", "b", "c"] && S.split(",", 2) == ["a", "b,c"], "split");
+        expect(S.split_rev(',') == ["c", "b", "a"] && "a b".split() == ["a", "b"], "more");
+        expect("ab".to_chars() == ['a', 'b'], "characters");
+        const M = #{a: [1, "é\n"], b: ()};
+        expect(parse_json(M.to_json()) == M, "there and back");
+        try { parse_json("{"); expect(false, "no JSON") } catch (e) {
+            expect(e.code == "script-json-invalid", "coded");
+        }
+        "#,
+    );
+}
+
+#[test]
+fn scripts_are_shown_what_json_shows() {
+    let theatre = Theatre::empty();
+    theatre.well(
+        r#"
+        op_id("a"); run_arrow("A-design");
+        fn verdict(hint) {
+            let of_hint = hint.keys(); of_hint.sort();
+            expect(of_hint == ["adversary_role", "arrow_id", "attestation_ref", "changed",
+                "clause_id", "concept", "context", "deeper", "escalation", "evidence", "grid_version",
+                "op_id", "pass_id", "rejected", "round", "source_role", "stratum", "subject",
+                "target_role"], "asked");
+            if hint.clause_id == "C1" { fail(["x:1"]) } else { pass() }
+        }
+        let record = attestations("A-design")[0];
+        expect(record.keys().len() == 22, "a line, and what is known of it");
+        expect(record.round == 1 && record.grid_version == 1 && record.verdict == "fail", "read");
+        let of_pass = passes()[0].keys(); of_pass.sort();
+        expect(of_pass == ["adversary_role", "arrow_id", "context", "ended_at", "grid_version",
+            "opened_at", "pass_id", "reason", "recovered_at", "role", "source_role", "status",
+            "stratum", "target_role"], "a pass");
+        let of_finding = findings()[0].keys(); of_finding.sort();
+        expect(of_finding == ["arrow_id", "attestation_ref", "clause_id", "detail",
+            "disposed_by", "finding_id", "grid_version", "pass_id", "raised_at", "raised_by",
+            "severity", "status", "type"], "a finding");
+        "#,
+    );
+}
+
+#[test]
+fn what_waits_says_whether_it_is_an_escalation() {
+    Theatre::empty().well(
+        r#"
+        op_id("a"); run_arrow("A-design");
+        expect(!pending()[0].escalation, "not yet");
+        for n in 0..3 { attest(pending()[0].attestation_ref, "insufficient-basis", #{residue: `no ${n}`}); }
+        expect(pending()[0].escalation, "due");
+        fn verdict(hint) { skip() }
+        "#,
+    );
 }
 
 #[test]
@@ -462,7 +604,7 @@ fn logs_and_prints_go_to_whoever_watches() {
 fn a_project_that_is_held_or_broken_is_no_fault_of_the_script() {
     let theatre = Theatre::empty();
     let held = Project::open(theatre.dir.path()).unwrap();
-    let lock = held.lock().unwrap();
+    let lock = held.lock("a test").unwrap();
     assert_eq!(theatre.stage.run("").unwrap_err().code(), "session-locked");
     drop(lock);
     assert!(theatre.run("").ok());
@@ -475,4 +617,73 @@ fn a_project_that_is_held_or_broken_is_no_fault_of_the_script() {
             .code()
             .starts_with("grid-")
     );
+}
+
+#[test]
+fn a_script_says_what_the_producer_says() {
+    let theatre = Theatre::sample();
+    theatre.well(
+        r#"
+        op_id("alice@example.com");
+        let said = #{ C1: #{ locations: ["features/payment.feature:1"], basis: "see there" } };
+        run_arrow("A-checkout", said);
+        let of_c1 = attestations("A-checkout").filter(|a| a.clause_id == "C1");
+        expect(of_c1[0].hint_json.contains("\"basis\":\"see there\""), "the record keeps it");
+        fn verdict(hint) {
+            if hint.clause_id == "C1" {
+                expect(hint.evidence.basis == "see there", "the operator sees it");
+            }
+            pass()
+        }
+        "#,
+    );
+    for (said, code) in [
+        ("#{ C9: #{} }", "evidence-unknown-clause"),
+        (
+            r#"#{ C1: #{ locations: ["nowhere:1"] } }"#,
+            "location-unknown",
+        ),
+        ("#{ C1: #{ note: 1 } }", "evidence-malformed"),
+        ("#{ C1: 1 }", "evidence-malformed"),
+    ] {
+        let error = theatre.error(&format!(r#"run_arrow("A-checkout", {said});"#));
+        assert_eq!(error.code, code, "{said}: {}", error.message);
+    }
+}
+
+#[test]
+fn a_scripts_model_answers_and_never_acts() {
+    let theatre = Theatre::empty();
+    let report = theatre.run(
+        r##"
+        op_id("alice");
+        run_arrow("A-design");
+        let first = say("mend C1 of A-design");
+        expect(first == "1: mend C1 of A-design", "said: " + first);
+        expect(say("again") == "2: again", "the second turn");
+        expect(pending().len() > 0, "nothing it says is an answer");
+        fn verdict(hint) { skip() }
+        fn model(messages) {
+            let last = messages[messages.len() - 1];
+            if messages[0].role != "system" { throw "no briefing"; }
+            if !messages[0].content.contains("A-design") { throw "no arrow"; }
+            if last.turn == 2 && messages[2].content != "1: mend C1 of A-design" { throw "no chat"; }
+            `${last.turn}: ${last.content}`
+        }
+    "##,
+    );
+    assert!(report.ok(), "{report:?}");
+    for (model, code) in [
+        ("fn model(messages) { 3 }", "script-answer-invalid"),
+        ("fn model(messages) { throw \"no\" }", "script-failed"),
+        ("fn model(messages) { say(\"x\") }", "script-call-in-modal"),
+        (
+            "fn model(messages) { attest(\"x\", \"pass\"); \"\" }",
+            "script-call-in-modal",
+        ),
+        ("fn model() { \"\" }", "script-failed"),
+    ] {
+        let error = theatre.error(&format!("say(\"go on\"); {model}"));
+        assert_eq!(error.code, code, "{model}");
+    }
 }

@@ -2,48 +2,96 @@
 
 use std::sync::Arc;
 
-use super::{Session, SessionError, limits};
+use super::question::{DEPTH_TYPE, OPERATOR, Question, question};
+use super::{Hold, Session, SessionError};
+use crate::audit::{Draft, Recorded};
 use crate::bus::Event;
-use crate::engine::{EngineError, Request};
-use crate::policy::{ArrowDefinition, Attestation, Clause, Hint, UnitPayload};
-use crate::store::Recorded;
-use crate::verdicts::{self, Effects};
+use crate::db::{DbError, Pass, PassStatus, Request, Row, Standing, Traversal, Tx};
+use crate::locations;
+use crate::policy::{ArrowDefinition, Attestation, Clause, Hint, Limits, UnitPayload};
+use crate::subject::{SubjectStore, Taken};
+use crate::view::{empty_record, resolve_ref};
+use crate::work::{Verdict, pass, pending, standing};
 
-/// The role an operator attests by.
-const OPERATOR: &str = "operator";
-/// The role a project's beginning is attested by.
-const INIT: &str = "init";
+/// The fewest digits that name a subject.
+const SUBJECT_DIGITS: usize = 8;
+
+/// How a verdict came in.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Via {
+    /// Typed at a terminal.
+    Terminal,
+    /// Read from a pipe.
+    Pipe,
+    /// Given on a command line.
+    #[default]
+    Command,
+    /// Given by a script.
+    Script,
+}
+
+impl Via {
+    pub(super) fn annotation(self) -> &'static str {
+        match self {
+            Self::Terminal => "terminal",
+            Self::Pipe => "pipe",
+            Self::Command => "command",
+            Self::Script => "script",
+        }
+    }
+}
 
 /// An operator's answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Submission {
-    /// `pass`, `fail`, `insufficient-basis`, `accepted-risk`, `route-upstream`.
-    pub verdict: String,
+    /// What is said.
+    pub verdict: Verdict,
     /// Places inspected.
     pub inspected: Vec<String>,
     /// A note.
     pub residue: String,
+    /// How it came in.
+    pub via: Via,
+    /// The first digits, at least eight, of the subject that is meant; empty
+    /// for whatever is there.
+    pub subject: String,
+    /// Whether places that are not in the project are refused.
+    pub places_checked: bool,
 }
 
 impl Submission {
-    /// The unit the evidence amounts to.
-    pub fn unit(&self) -> &'static str {
-        if !self.residue.is_empty() {
-            "write-residue-note"
-        } else if !self.inspected.is_empty() {
-            "record-locations-inspected"
-        } else {
-            "confirm"
+    /// The evidence, as the policy takes it.
+    fn evidence(&self) -> UnitPayload {
+        UnitPayload {
+            inspected: self.inspected.clone(),
+            residue: self.residue.clone(),
         }
     }
+}
+
+/// What an answer to a ref came to.
+#[derive(Debug, Clone)]
+pub struct Attested {
+    /// The record.
+    pub recorded: Arc<Recorded>,
+    /// The verdict that counted before it.
+    pub replaces: Option<Row>,
+}
+
+/// Who answers what, about which files.
+struct Answer<'a> {
+    submission: &'a Submission,
+    op_id: &'a str,
+    taken: Option<Taken>,
 }
 
 impl Session {
     /// Answers a pending request, in the name of whoever the operator is now.
     ///
     /// # Errors
-    /// `op-id-required` and whatever the store refuses; then the request is
-    /// still pending.
+    /// `op-id-required`, `attestation-no-longer-asked` and
+    /// `attestation-asked-anew` where somebody else was first, `escalation-…`,
+    /// and whatever the store refuses; then nothing is recorded.
     pub fn submit(
         &self,
         request: &Request,
@@ -51,81 +99,164 @@ impl Session {
     ) -> Result<Arc<Recorded>, SessionError> {
         let op_id = self.op_id().unwrap_or_default();
         self.check_evidence(submission, &op_id)?;
-        self.record_answer(request, submission, &op_id)
+        // Read before anybody is kept out: it may take a while.
+        let taken = self.taken(request)?;
+        self.check_subject(request, submission, taken.as_ref())?;
+        let hold = self.hold("recording a verdict")?;
+        let (now, standing) = self.db.read(|reader| {
+            let standing = reader.standing(&request.attestation_ref)?;
+            let now = pending::on(reader, &request.attestation_ref, standing.as_ref())?;
+            Ok::<_, DbError>((now, standing))
+        })?;
+        let attestation_ref = request.attestation_ref.clone();
+        let by = || Ok::<_, DbError>(self.authoritative(&request.attestation_ref)?.map(Box::new));
+        match now {
+            None => {
+                let by = by()?.filter(|row| row.round >= request.round);
+                return Err(SessionError::NoLongerAsked {
+                    attestation_ref,
+                    by,
+                });
+            }
+            Some(now) if (now.request_id, now.round) != (request.request_id, request.round) => {
+                let by = by()?;
+                return Err(SessionError::AskedAnew {
+                    attestation_ref,
+                    by,
+                });
+            }
+            Some(_) => {}
+        }
+        let question = Question {
+            request: request.clone(),
+            kind: DEPTH_TYPE,
+            attested_by: OPERATOR,
+            own_pass: false,
+            beside: self.beside(request, OPERATOR)?,
+        };
+        let answer = Answer {
+            submission,
+            op_id: &op_id,
+            taken,
+        };
+        self.answer(hold, question, standing, &answer)
     }
 
-    /// Answers a ref, decided or not, under the newest pass that asked for it.
+    /// Answers a ref, or `ARROW/CLAUSE`, decided or not: under the newest open
+    /// pass that asks for it, else, if it was ever asked for, under a pass of
+    /// its own.
     ///
     /// # Errors
     /// In this order: the op-id's, the evidence's, `attestation-no-pass-for-ref`,
-    /// and what the store refuses.
+    /// `escalation-…`, and what the store refuses.
     pub fn attest(
         &self,
-        attestation_ref: &str,
+        reference: &str,
         submission: &Submission,
         op_id: &str,
-    ) -> Result<Arc<Recorded>, SessionError> {
+    ) -> Result<Attested, SessionError> {
+        self.take_up_grid()?;
         self.check_evidence(submission, op_id)?;
-        let request = self
-            .db
-            .read(|tx| tx.newest_request(attestation_ref))?
-            .ok_or_else(|| SessionError::NoPassForRef(attestation_ref.to_owned()))?;
-        self.record_answer(&request, submission, op_id)
-    }
-
-    /// One on-the-spot record for every arrow that has none, attested by
-    /// `init`. Returns how many were made.
-    ///
-    /// # Errors
-    /// The op-id's, and what the store refuses.
-    pub fn init_attest(&self, op_id: &str) -> Result<usize, SessionError> {
-        self.policy.validate_op_id(op_id)?;
-        let mut pass_id = None;
-        let mut made = 0;
-        for arrow in &self.grid.arrows {
-            let attestation_ref = self
-                .policy
-                .attestation_ref(&arrow.id, "", self.grid.version)?;
-            if let Some(row) = self.db.read(|tx| tx.newest_of_ref(&attestation_ref))? {
-                pass_id.get_or_insert(row.rec.pass_id);
-                continue;
-            }
-            let pass_id = pass_id.get_or_insert_with(|| self.clock.new_id().to_string());
-            let submission = Submission {
-                verdict: "pass".to_owned(),
-                ..Submission::default()
-            };
-            self.store.record(Attestation {
-                attestation_id: attestation_ref,
-                kind: "on-the-spot".to_owned(),
-                arrow_id: arrow.id.clone(),
-                clause_id: String::new(),
-                op_id: op_id.to_owned(),
-                attested_by_role: INIT.to_owned(),
-                source_role: arrow.source_role.clone(),
-                target_role: arrow.target_role.clone(),
-                adversary_role: arrow.adversary_role.clone().unwrap_or_default(),
-                verdict: submission.verdict.clone(),
-                reason: String::new(),
-                timestamp: self.now(),
-                grid_version: self.grid.version,
-                pass_id: pass_id.clone(),
-                context: arrow.context.clone(),
-                stratum: arrow.stratum.clone(),
-                unit: submission.unit().to_owned(),
-                unit_payload_json: self.payload(&submission)?,
-                hint_json: "{}".to_owned(),
-            })?;
-            made += 1;
+        let grid = self.grid();
+        let attestation_ref = resolve_ref(&grid, &self.policy, reference)?;
+        // Read before anybody is kept out: it may take a while.
+        let asked = self.db.read(|reader| {
+            let standing = reader.standing(&attestation_ref)?;
+            question(reader, &attestation_ref, standing.as_ref())
+        })?;
+        let taken = match &asked {
+            Some(asked) => self.taken(&asked.request)?,
+            None => None,
+        };
+        if let Some(asked) = &asked {
+            self.check_subject(&asked.request, submission, taken.as_ref())?;
         }
-        Ok(made)
+        let hold = self.hold("recording a verdict")?;
+        if self.grid().version != grid.version {
+            // `ARROW/CLAUSE` is another ref now.
+            drop(hold);
+            return self.attest(reference, submission, op_id);
+        }
+        let (question, standing, replaces) = self.db.read(|reader| {
+            let standing = reader.standing(&attestation_ref)?;
+            let question = question(reader, &attestation_ref, standing.as_ref())?;
+            let replaces = standing::newest(reader, &attestation_ref)?;
+            Ok::<_, DbError>((question, standing, replaces))
+        })?;
+        let mut question =
+            question.ok_or_else(|| SessionError::NoPassForRef(reference.to_owned()))?;
+        if question.own_pass {
+            question.request.pass_id = self.clock.new_id().to_string();
+        } else {
+            question.beside = self.beside(&question.request, question.attested_by)?;
+        }
+        // What is decided and said again in the same words by the same person
+        // is on record already.
+        if let Some(row) = &replaces
+            && !pending::waits(&question.request, standing.as_ref())
+            && self.says_the_same(row, submission, op_id, taken.as_ref())?
+        {
+            let recorded = Arc::new(Recorded {
+                row: row.clone(),
+                line: String::new(),
+            });
+            return Ok(Attested {
+                recorded,
+                replaces: None,
+            });
+        }
+        let answer = Answer {
+            submission,
+            op_id,
+            taken,
+        };
+        let recorded = self.answer(hold, question, standing, &answer)?;
+        Ok(Attested { recorded, replaces })
     }
 
-    fn payload(&self, submission: &Submission) -> Result<String, SessionError> {
-        Ok(self.policy.encode_unit_payload(&UnitPayload {
-            inspected: submission.inspected.clone(),
-            residue: submission.residue.clone(),
-        })?)
+    /// Whether the covered files are what was shown, or what is meant.
+    fn check_subject(
+        &self,
+        request: &Request,
+        submission: &Submission,
+        taken: Option<&Taken>,
+    ) -> Result<(), SessionError> {
+        let now = taken.map(|t| t.subject.to_string()).unwrap_or_default();
+        let shown = request.shown.as_ref().is_none_or(|shown| *shown == now);
+        let meant = submission.subject.is_empty()
+            || submission.subject.len() >= SUBJECT_DIGITS && now.starts_with(&submission.subject);
+        if shown && meant {
+            return Ok(());
+        }
+        let before = request.shown.as_ref().unwrap_or(&submission.subject);
+        let changed = taken.map_or_else(Vec::new, |now| self.changed_since(before, now));
+        self.bus.publish(&Event::SubjectChanged {
+            request: request.clone(),
+            changed: changed.clone(),
+        });
+        Err(SessionError::SubjectChanged {
+            attestation_ref: request.attestation_ref.clone(),
+            changed,
+        })
+    }
+
+    fn says_the_same(
+        &self,
+        row: &Row,
+        submission: &Submission,
+        op_id: &str,
+        taken: Option<&Taken>,
+    ) -> Result<bool, SessionError> {
+        let judged = self.policy.decode_hint(&row.rec.hint_json)?.subject;
+        if judged != taken.map(|t| t.subject.to_string()).unwrap_or_default() {
+            return Ok(false);
+        }
+        let again = self.answered(submission, op_id, String::new())?;
+        let rec = &row.rec;
+        Ok(rec.op_id == again.op_id
+            && rec.verdict == again.verdict
+            && rec.unit == again.unit
+            && rec.unit_payload_json == again.unit_payload_json)
     }
 
     /// Whether the answer would do for any ref at all: who answers first, then
@@ -133,26 +264,50 @@ impl Session {
     /// these.
     fn check_evidence(&self, submission: &Submission, op_id: &str) -> Result<(), SessionError> {
         self.policy.validate_op_id(op_id)?;
-        let mut probe = self.draft(&Request::default(), submission, op_id)?;
-        for field in [
-            &mut probe.attestation_id,
-            &mut probe.arrow_id,
-            &mut probe.clause_id,
-            &mut probe.pass_id,
-        ] {
-            "probe".clone_into(field);
+        let probe = "probe".to_owned();
+        let rec = Attestation {
+            attestation_id: probe.clone(),
+            kind: DEPTH_TYPE.to_owned(),
+            arrow_id: probe.clone(),
+            clause_id: probe.clone(),
+            attested_by_role: OPERATOR.to_owned(),
+            grid_version: self.grid().version,
+            pass_id: probe,
+            hint_json: "{}".to_owned(),
+            ..self.answered(
+                submission,
+                op_id,
+                "2000-01-01T00:00:00.000000000Z".to_owned(),
+            )?
+        };
+        self.policy.validate(&rec, self.limits())?;
+        if !submission.places_checked {
+            return Ok(());
         }
-        probe.hint_json = "{}".to_owned();
-        Ok(self.policy.validate(&probe, limits(&self.grid))?)
+        let root = self.project.root();
+        let mut places = submission.inspected.iter();
+        let doubtful = places.find_map(|place| Some((place, locations::doubt(root, place)?)));
+        match doubtful {
+            None => Ok(()),
+            Some((place, why)) => Err(SessionError::LocationUnknown {
+                of: "--inspected".to_owned(),
+                place: place.clone(),
+                why,
+            }),
+        }
     }
 
     /// What an operator is shown of a request, and what the record keeps of it.
-    pub(crate) fn hint(&self, request: &Request) -> Result<Hint, SessionError> {
+    pub(crate) fn hint(&self, request: &Request, subject: &str) -> Result<Hint, SessionError> {
         Ok(self.policy.synthesize_hint(
             &Clause {
                 clause_id: request.clause_id.clone(),
                 concept: request.concept.clone(),
                 depth_type_attestation_ref: request.attestation_ref.clone(),
+                subject: subject.to_owned(),
+                locations: request.evidence.locations.clone(),
+                basis: request.evidence.basis.clone(),
+                residue: request.evidence.residue.clone(),
             },
             &ArrowDefinition {
                 id: request.arrow_id.clone(),
@@ -164,86 +319,187 @@ impl Session {
         )?)
     }
 
-    fn draft(
+    /// The part of a record that is the answer.
+    pub(super) fn answered(
         &self,
-        request: &Request,
         submission: &Submission,
         op_id: &str,
+        timestamp: String,
     ) -> Result<Attestation, SessionError> {
-        let hint = self.hint(request)?;
         Ok(Attestation {
-            attestation_id: String::new(),
-            kind: "depth-type".to_owned(),
-            arrow_id: request.arrow_id.clone(),
-            clause_id: request.clause_id.clone(),
             op_id: op_id.to_owned(),
-            attested_by_role: OPERATOR.to_owned(),
-            source_role: request.source_role.clone(),
-            target_role: request.target_role.clone(),
-            adversary_role: request.adversary_role.clone(),
-            verdict: submission.verdict.clone(),
-            reason: String::new(),
-            timestamp: self.now(),
-            grid_version: request.grid_version,
-            pass_id: request.pass_id.clone(),
-            context: request.context.clone(),
-            stratum: request.stratum.clone(),
-            unit: submission.unit().to_owned(),
-            unit_payload_json: self.payload(submission)?,
-            hint_json: self.policy.encode_hint(&hint)?,
+            verdict: submission.verdict.to_string(),
+            timestamp,
+            unit: self.policy.infer_unit(&submission.evidence())?,
+            unit_payload_json: self.policy.encode_unit_payload(&submission.evidence())?,
+            ..empty_record()
         })
     }
 
-    fn record_answer(
-        &self,
-        request: &Request,
-        submission: &Submission,
-        op_id: &str,
-    ) -> Result<Arc<Recorded>, SessionError> {
-        let draft = self.draft(request, submission, op_id)?;
-        let recorded = self.store.record_next(&request.attestation_ref, draft)?;
-        match self.act(&recorded) {
-            Ok(effects) => self.publish(effects),
-            // It is on record and stands; it takes effect with the next one
-            // that can, or at the next start.
-            Err(error) => {
-                let message = error.to_string();
-                tracing::error!(message, "attestation-audit-durability-failed");
-                self.bus.publish(&Event::AttestationAuditDurabilityFailed {
-                    attestation_id: recorded.row.rec.attestation_id.clone(),
-                    surface: "state",
-                    message,
-                });
-            }
+    /// The limits a request's answer is held to: those of its own grid.
+    fn limits_of(&self, grid_version: u64) -> Limits {
+        let grid = self.grid();
+        if grid_version == grid.version {
+            return grid.limits();
         }
-        if let Some(asked) = self.driver.resolve_escalation(&request.attestation_ref) {
-            self.bus.publish(&Event::EscalationResolved {
-                request: asked,
-                outcome: submission.verdict.clone(),
+        self.grids.for_reading(grid_version)
+    }
+
+    /// Records an answer, under a hold that is let go of before it is told.
+    fn answer(
+        &self,
+        hold: Hold,
+        question: Question,
+        before: Option<Standing>,
+        answer: &Answer<'_>,
+    ) -> Result<Arc<Recorded>, SessionError> {
+        let Answer {
+            submission, op_id, ..
+        } = answer;
+        let request = &question.request;
+        let attestation_ref = request.attestation_ref.clone();
+        let rounds_max = self.grid().settings.insufficient_basis_rounds_max;
+        let due = pending::escalation_due(before.as_ref(), rounds_max);
+        if due && !submission.verdict.is_escalation() {
+            return Err(SessionError::EscalationDue {
+                attestation_ref,
+                rounds: before.map_or(0, |s| s.basis_streak),
             });
         }
+        if !due && submission.verdict.is_escalation() && question.kind == DEPTH_TYPE {
+            return Err(SessionError::EscalationNotDue {
+                attestation_ref,
+                verdict: submission.verdict.as_str(),
+            });
+        }
+        // The list of files is there before the record that names it.
+        let subject = match &answer.taken {
+            Some(taken) => SubjectStore::new(self.disk.as_ref())
+                .keep(&taken.manifest)?
+                .to_string(),
+            None => String::new(),
+        };
+        let hint = self.hint(request, &subject)?;
+        let hint_json = match question.kind {
+            DEPTH_TYPE => self.policy.encode_hint(&hint)?,
+            _ => self.init_hint(request)?,
+        };
+        let rec = Attestation {
+            kind: question.kind.to_owned(),
+            arrow_id: request.arrow_id.clone(),
+            clause_id: request.clause_id.clone(),
+            attested_by_role: question.attested_by.to_owned(),
+            source_role: request.source_role.clone(),
+            target_role: request.target_role.clone(),
+            adversary_role: request.adversary_role.clone(),
+            grid_version: request.grid_version,
+            pass_id: question.record_pass().to_owned(),
+            context: request.context.clone(),
+            stratum: request.stratum.clone(),
+            hint_json,
+            ..self.answered(submission, op_id, self.now())?
+        };
+        let draft = Draft {
+            rec,
+            attestation_ref,
+            limits: self.limits_of(request.grid_version),
+            via: submission.via.annotation(),
+        };
+        let mut opened = Vec::new();
+        let mut came = Vec::new();
+        let written = self.store.write(draft, &hold.lock, &mut |tx, recorded| {
+            (opened, came) = self.act(tx, &question, recorded)?;
+            Ok(())
+        })?;
+        let observed = self.store.observe(written);
+        drop(hold);
+        self.publish_all(opened);
+        let recorded = self.store.publish(observed);
+        self.publish_all(came);
         Ok(recorded)
     }
 
-    /// Lets a recorded verdict take effect, and any before it that could not.
-    pub(super) fn act(&self, recorded: &Arc<Recorded>) -> Result<Effects, SessionError> {
-        let now = self.now();
-        let rounds_max = self.grid.settings.insufficient_basis_rounds_max;
-        Ok(self.db.transaction(|tx| {
-            let mut all = Effects::default();
-            for row in tx.unacted()? {
-                let this = row.rec.attestation_id == recorded.row.rec.attestation_id;
-                let recorded = if this {
-                    Arc::clone(recorded)
-                } else {
-                    let line = String::new();
-                    Arc::new(Recorded { row, line })
-                };
-                let effects = verdicts::act(tx, &recorded, rounds_max, &now)?;
-                all.events.extend(effects.events);
-                all.asked_again = effects.asked_again.or(all.asked_again);
+    /// Lets a recorded verdict take effect, in the transaction that indexes it.
+    /// Returns what is to be told before the record itself, and after it.
+    fn act(
+        &self,
+        tx: &Tx<'_>,
+        question: &Question,
+        recorded: &Arc<Recorded>,
+    ) -> Result<(Vec<Event>, Vec<Event>), DbError> {
+        let now = recorded.row.rec.timestamp.as_str();
+        let row = &recorded.row;
+        let (mut before, mut after) = (Vec::new(), Vec::new());
+        standing::fold(tx, &row.attestation_ref, row.round)?;
+        let standing = tx.standing(&row.attestation_ref)?;
+        let mut request = question.request.clone();
+        if question.own_pass {
+            let pass = self.own_pass(question, now);
+            tx.open_pass_unless_busy(&pass)?;
+            request.request_id = 0;
+            request.asked_after = row.round.saturating_sub(1);
+            request.answered_by = row.rec.attestation_id.clone();
+            if question.kind == DEPTH_TYPE {
+                tx.add_request(&mut request)?;
             }
-            Ok::<_, EngineError>(all)
-        })?)
+            before.push(Event::PassOpened(pass));
+        } else {
+            if let Some(beside) = &question.beside {
+                self.note_beside(tx, beside, self.own_pass(question, now))?;
+            }
+            tx.answer_request(request.request_id, &row.rec.attestation_id)?;
+        }
+        let verdict = Verdict::of_record(&row.rec.verdict);
+        if verdict == Some(Verdict::Fail) && question.kind == DEPTH_TYPE {
+            after.push(Event::ClauseFailVerdict(Arc::clone(recorded)));
+        }
+        if verdict == Some(Verdict::RouteUpstream) {
+            // What was routed upstream is made anew: no pass of it goes on.
+            let reason = "requires-deeper-artifact";
+            for pass in tx.open_passes()? {
+                if pass.pass_id == row.rec.pass_id || pass.arrow_id == row.rec.arrow_id {
+                    let aborted = PassStatus::Aborted;
+                    pass::end(tx, &pass.pass_id, aborted, reason, now, &mut after)?;
+                }
+            }
+        }
+        let open = tx
+            .pass(&question.request.pass_id)?
+            .is_some_and(|pass| pass.status == PassStatus::Open);
+        if open && pending::waits(&request, standing.as_ref()) {
+            let rounds = standing.as_ref().map_or(0, |s| s.basis_streak);
+            let request = request.at(standing.as_ref());
+            let rounds_max = self.grid().settings.insufficient_basis_rounds_max;
+            after.push(if pending::escalation_due(standing.as_ref(), rounds_max) {
+                Event::InsufficientBasisRoundsExceeded { request, rounds }
+            } else {
+                Event::AttestationRequested(request)
+            });
+        }
+        pass::close_if_done(tx, &question.request.pass_id, now, &mut after)?;
+        Ok((before, after))
+    }
+
+    /// The pass of a verdict that no open pass asks for.
+    fn own_pass(&self, question: &Question, now: &str) -> Pass {
+        let request = &question.request;
+        Pass {
+            pass_id: question.record_pass().to_owned(),
+            arrow_id: request.arrow_id.clone(),
+            role: request.source_role.clone(),
+            context: request.context.clone(),
+            stratum: request.stratum.clone(),
+            source_role: request.source_role.clone(),
+            target_role: request.target_role.clone(),
+            adversary_role: request.adversary_role.clone(),
+            grid_version: request.grid_version,
+            status: PassStatus::Open,
+            reason: String::new(),
+            opened_at: now.to_owned(),
+            ended_at: String::new(),
+            recovered_at: String::new(),
+            session_id: self.lives_as(),
+            traversal: Traversal::Asked,
+        }
     }
 }

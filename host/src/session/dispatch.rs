@@ -3,14 +3,28 @@
 //! Machine clauses are decided on the spot; attested ones are asked for, and
 //! kept as requests before anybody hears of them.
 
-use std::time::Instant;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
-use super::{Session, SessionError, find_arrow, machine};
+use super::{Session, SessionError};
 use crate::bus::Event;
-use crate::engine::{Finding, Pass, PassStatus, Request, Run, Tx};
-use crate::grid::{Arrow, Clause, Eval};
-use crate::status::{self, ArrowStatus, ClauseStatus};
-use crate::verdicts::{self, Effects};
+use crate::db::{
+    DbError, Evidence, Finding, FindingStatus, Pass, PassStatus, Request, Run, Severity, Traversal,
+    Tx, Word,
+};
+use crate::grid::{Arrow, Clause, Eval, Grid};
+use crate::locations;
+use crate::project::{Holder, Presence};
+use crate::runtime::cancel::Cancel;
+use crate::runtime::command::{self, Finished};
+use crate::subject::Present;
+use crate::view::find_arrow;
+use crate::work::pass;
+use crate::work::pending;
+use crate::work::status::{self, ArrowStatus, ArrowView, ClauseStatus};
+
+/// How often somebody else's traversal is looked at while it is waited for.
+const POLL: Duration = Duration::from_millis(100);
 
 /// What a dispatch came to.
 #[derive(Debug, Clone)]
@@ -19,91 +33,362 @@ pub struct Dispatched {
     pub pass_id: String,
     /// Where the arrow stands now.
     pub status: ArrowStatus,
+    /// Where it and its clauses stand, and why.
+    pub stands: ArrowView,
     /// What operators are asked for.
     pub requested: Vec<Request>,
+    /// Those of the refs asked for that only an escalation's verdicts decide.
+    pub escalations: BTreeSet<String>,
+    /// The arrow, as the grid declares it.
+    pub arrow: Arrow,
+}
+
+/// The most of what the producer says that is read, in bytes.
+pub const EVIDENCE_MAX: u64 = 1 << 20;
+
+/// What the producer says, by clause, out of the JSON it is given in.
+///
+/// # Errors
+/// `evidence-malformed`.
+pub fn parse_evidence(json: &str) -> Result<BTreeMap<String, Evidence>, SessionError> {
+    serde_json::from_str(json).map_err(|e| SessionError::EvidenceMalformed(e.to_string()))
+}
+
+/// Hears that a pass is joined, and who runs it, if that can be told.
+pub type Joined<'a> = &'a dyn Fn(&Pass, Option<Holder>);
+
+/// How a dispatch goes about it.
+#[derive(Default)]
+pub struct Options<'a> {
+    /// Calls it off.
+    pub cancel: Cancel,
+    /// What the producer says, by clause.
+    pub evidence: BTreeMap<String, Evidence>,
+    /// Told when somebody else traverses the arrow just now, whose traversal
+    /// is waited for.
+    pub joined: Option<Joined<'a>>,
+}
+
+/// Whose pass is traversed.
+enum Taken {
+    /// Ours.
+    Ours(Pass),
+    /// Somebody else's, who is at it.
+    Theirs(Pass),
 }
 
 impl Session {
     /// Traverses an arrow: in its open pass if there is one, else in a new one.
     ///
     /// # Errors
-    /// `arrow-unknown`, `role-context-busy`, `engine-db-…`.
+    /// `arrow-unknown`, `role-context-busy`, `engine-db-…`; and, with the pass
+    /// left open and the clause as it was, `machine-clause-unrunnable` if a
+    /// command cannot be run for want of something of ghyll's own, and
+    /// `dispatch-cancelled` when the process is told to end.
     pub fn dispatch(&self, arrow_id: &str) -> Result<Dispatched, SessionError> {
-        self.dispatch_until(arrow_id, None)
+        self.dispatch_with(arrow_id, &Options::default())
     }
 
-    /// As [`Self::dispatch`], with an end to the time commands may take. A
-    /// command cut short by it decides nothing: the time was not its own.
+    /// As [`Self::dispatch`], until the caller calls it off, with what the
+    /// producer says. A command cut short decides nothing: the time was not
+    /// its own. An arrow that somebody else traverses just now is not
+    /// traversed twice: their answer is waited for.
     ///
     /// # Errors
-    /// As [`Self::dispatch`], and `dispatch-deadline-exceeded`; the pass stays
-    /// open.
-    pub fn dispatch_until(
+    /// As [`Self::dispatch`], and `dispatch-cancelled` or
+    /// `dispatch-deadline-exceeded`, the pass left open;
+    /// `evidence-unknown-clause`, `location-unknown` and, where it is more than
+    /// a record may keep, `attestation-hint-malformed`, with nothing dispatched.
+    pub fn dispatch_with(
         &self,
         arrow_id: &str,
-        deadline: Option<Instant>,
+        options: &Options<'_>,
     ) -> Result<Dispatched, SessionError> {
-        let arrow = find_arrow(&self.grid, arrow_id)?;
-        let (pass, effects) = self.db.transaction(|tx| self.take_pass(tx, arrow))?;
-        self.publish(effects);
-        for clause in &arrow.clauses {
-            if let Eval::Machine { run, timeout } = &clause.eval {
-                let left = deadline.map(|end| end.saturating_duration_since(Instant::now()));
-                let time = left.map_or(*timeout, |left| left.min(*timeout));
-                let verdict = machine::run(run, self.project.root(), time).map_err(|source| {
-                    SessionError::Machine {
-                        command: run.join(" "),
-                        source,
-                    }
-                })?;
-                if time < *timeout && deadline.is_some_and(|end| end <= Instant::now()) {
-                    return Err(SessionError::Deadline {
-                        arrow: arrow.id.clone(),
-                    });
-                }
-                self.db
-                    .transaction(|tx| self.decide(tx, &pass, clause, &verdict))?;
+        // Anew when what it was begun with is over: the grid, or who was at it.
+        let (grid, pass_id) = loop {
+            self.take_up_grid()?;
+            let grid = self.grid();
+            let arrow = find_arrow(&grid, arrow_id)?;
+            self.check_said(arrow, &options.evidence)?;
+            let hold = self.hold("dispatching")?;
+            if self.grid().version != grid.version {
+                continue;
             }
-        }
-        let requested = self
-            .db
-            .transaction(|tx| self.request_all(tx, &pass, arrow))?;
-        for request in &requested {
-            self.bus
-                .publish(&Event::AttestationRequested(request.clone()));
-        }
-        let now = self.now();
-        let (status, effects) = self.db.transaction(|tx| {
-            let mut effects = Effects::default();
-            verdicts::close_if_done(tx, &pass.pass_id, &now, &mut effects)?;
-            let view = status::arrow(tx, &self.policy, &self.grid, arrow)?;
-            Ok::<_, SessionError>((view.status, effects))
-        })?;
-        self.publish(effects);
-        Ok(Dispatched {
-            pass_id: pass.pass_id,
-            status,
-            requested,
+            let mut events = Vec::new();
+            let taken = self
+                .db
+                .transaction(|tx| self.take_pass(tx, &grid, arrow, &mut events))?;
+            drop(hold);
+            self.publish_all(events);
+            let (pass, done) = match taken {
+                Taken::Ours(pass) => {
+                    let done = self
+                        .run_commands(arrow, &pass, &options.cancel)
+                        .and_then(|()| self.ask_for_clauses(arrow, &pass, &options.evidence));
+                    if done.is_err() {
+                        self.call_off(&pass);
+                    }
+                    (pass, done?)
+                }
+                Taken::Theirs(pass) => {
+                    if let Some(joined) = options.joined {
+                        joined(&pass, Presence::who(&self.project, &pass.session_id));
+                    }
+                    let done = self.wait_for(&pass, &options.cancel)?
+                        // They could not know what is said here.
+                        && (options.evidence.is_empty()
+                            || self.ask_for_clauses(arrow, &pass, &options.evidence)?);
+                    (pass, done)
+                }
+            };
+            if done {
+                break (grid, pass.pass_id);
+            }
+        };
+        let arrow = find_arrow(&grid, arrow_id)?;
+        let present = self.present()?;
+        self.db.read(|reader| {
+            let stands = status::arrow(reader, &self.policy, &present, &grid, arrow)?;
+            let requested = pending::of_pass(reader, &pass_id)?;
+            let rounds_max = grid.settings.insufficient_basis_rounds_max;
+            let mut escalations = BTreeSet::new();
+            for Request {
+                attestation_ref, ..
+            } in &requested
+            {
+                let standing = reader.standing(attestation_ref)?;
+                if pending::escalation_due(standing.as_ref(), rounds_max) {
+                    escalations.insert(attestation_ref.clone());
+                }
+            }
+            Ok(Dispatched {
+                pass_id,
+                status: stands.status,
+                stands,
+                requested,
+                escalations,
+                arrow: arrow.clone(),
+            })
         })
     }
 
-    fn take_pass(&self, tx: &Tx<'_>, arrow: &Arrow) -> Result<(Pass, Effects), SessionError> {
-        let mut effects = Effects::default();
-        let now = self.now();
-        if let Some(pass) = tx.open_pass_of(&arrow.id)? {
-            if pass.grid_version == self.grid.version {
-                return Ok((pass, effects));
+    /// Keeps what the producer says of an arrow's clauses until they are asked
+    /// for; what is asked already has it from now on. The next traversal of the
+    /// arrow takes it up, and what is said with that one goes before it.
+    ///
+    /// # Errors
+    /// `arrow-unknown`, and as [`Self::dispatch_with`] where what is said is
+    /// refused; then nothing is kept.
+    pub fn keep_said(
+        &self,
+        arrow_id: &str,
+        evidence: &BTreeMap<String, Evidence>,
+    ) -> Result<(), SessionError> {
+        // Whoever takes the lock takes up the grid in force, which is the one meant.
+        let hold = self.hold("keeping what the producer says")?;
+        let grid = self.grid();
+        let arrow = find_arrow(&grid, arrow_id)?;
+        self.check_said(arrow, evidence)?;
+        self.db.transaction(|tx| {
+            for (clause, said) in evidence {
+                let asked = self
+                    .policy
+                    .attestation_ref(&arrow.id, clause, grid.version)?;
+                let standing = tx.standing(&asked)?;
+                match pending::on(tx, &asked, standing.as_ref())? {
+                    Some(request) => tx.ask_again(&Request {
+                        evidence: said.clone(),
+                        ..request
+                    })?,
+                    None => tx.keep_word(&Word {
+                        arrow_id: arrow.id.clone(),
+                        clause_id: clause.clone(),
+                        evidence: said.clone(),
+                    })?,
+                }
             }
-            // Its requests belong to a grid that is no longer asked by.
-            let aborted = PassStatus::Aborted;
-            verdicts::end_pass(
-                tx,
-                &pass.pass_id,
-                aborted,
-                "grid-changed",
-                &now,
-                &mut effects,
-            )?;
+            Ok::<_, SessionError>(())
+        })?;
+        drop(hold);
+        Ok(())
+    }
+
+    /// Refuses what the producer says of clauses the arrow does not have, what
+    /// a record could not keep, and places that are not there. The limits are
+    /// the policy's: it is asked about the hint that would be kept.
+    fn check_said(
+        &self,
+        arrow: &Arrow,
+        evidence: &BTreeMap<String, Evidence>,
+    ) -> Result<(), SessionError> {
+        for (id, said) in evidence {
+            let Some(clause) = arrow.clauses.iter().find(|clause| clause.id == *id) else {
+                return Err(SessionError::EvidenceUnknownClause {
+                    arrow: arrow.id.clone(),
+                    clause: id.clone(),
+                });
+            };
+            let request = Request {
+                arrow_id: arrow.id.clone(),
+                clause_id: clause.id.clone(),
+                concept: clause.concept.clone(),
+                evidence: said.clone(),
+                ..Request::default()
+            };
+            let hint = self.hint(&request, "")?;
+            let kept = self.policy.encode_hint(&hint)?;
+            if let Err(source) = self.policy.decode_hint(&kept) {
+                let clause = clause.id.clone();
+                return Err(SessionError::EvidenceRefused { clause, source });
+            }
+        }
+        for (clause, said) in evidence {
+            let places = said.locations.iter().map(String::as_str);
+            if let Some((place, why)) = locations::missing(self.project.root(), places) {
+                return Err(SessionError::LocationUnknown {
+                    of: clause.clone(),
+                    place: place.to_owned(),
+                    why,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Decides machine clauses, while nobody is kept out.
+    fn run_commands(
+        &self,
+        arrow: &Arrow,
+        pass: &Pass,
+        cancel: &Cancel,
+    ) -> Result<(), SessionError> {
+        for clause in &arrow.clauses {
+            if let Eval::Machine { run, timeout } = &clause.eval {
+                let finished =
+                    command::run(run, self.project.root(), *timeout, cancel).map_err(|source| {
+                        SessionError::Machine {
+                            arrow: arrow.id.clone(),
+                            clause: clause.id.clone(),
+                            source,
+                        }
+                    })?;
+                let hold = self.hold("keeping what a command came to")?;
+                self.db
+                    .transaction(|tx| self.decide(tx, &pass.pass_id, clause, &finished))?;
+                drop(hold);
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks operators for the attested clauses that do not hold, or closes the
+    /// pass. False if another grid has come into force: the pass is over.
+    fn ask_for_clauses(
+        &self,
+        arrow: &Arrow,
+        pass: &Pass,
+        evidence: &BTreeMap<String, Evidence>,
+    ) -> Result<bool, SessionError> {
+        // Looked at before anybody is kept out: it may take a while.
+        let present = self.present()?;
+        for clause in &arrow.clauses {
+            present.of(arrow.covers_of(clause));
+        }
+        let hold = self.hold("asking for verdicts")?;
+        let now = self.now();
+        let mut events = Vec::new();
+        if self.grid().version != pass.grid_version {
+            self.db
+                .transaction(|tx| end_for_grid(tx, pass, &now, &mut events))?;
+            drop(hold);
+            self.publish_all(events);
+            return Ok(false);
+        }
+        let requested = self.db.transaction(|tx| {
+            let Some(pass) = tx.pass(&pass.pass_id)?.filter(is_open) else {
+                return Ok(Vec::new());
+            };
+            let mut said = tx.take_words(&arrow.id)?;
+            said.extend(evidence.clone());
+            let requested = self.request_all(tx, &present, &pass, arrow, &said)?;
+            tx.set_asked(&pass.pass_id)?;
+            pass::close_if_done(tx, &pass.pass_id, &now, &mut events)?;
+            Ok::<_, SessionError>(requested)
+        })?;
+        self.remember(present)?;
+        drop(hold);
+        for request in requested {
+            self.bus.publish(&Event::AttestationRequested(request));
+        }
+        self.publish_all(events);
+        Ok(true)
+    }
+
+    /// Notes that this process is no longer at a pass that it leaves open, so
+    /// that nobody waits for it. Where that cannot be written, they wait until
+    /// the process has ended.
+    fn call_off(&self, pass: &Pass) {
+        let id = self.lives_as();
+        let noted = self.hold("calling off a dispatch").and_then(|hold| {
+            let called_off = self.db.transaction(|tx| tx.call_off(&pass.pass_id, &id));
+            drop(hold);
+            Ok(called_off?)
+        });
+        if let Err(error) = noted {
+            tracing::warn!("{error}");
+        }
+    }
+
+    /// Waits until somebody else's traversal has asked what it asks for, or
+    /// its pass has ended; false if they gave it up, or died at it.
+    fn wait_for(&self, pass: &Pass, cancel: &Cancel) -> Result<bool, SessionError> {
+        loop {
+            let now = self.db.read(|reader| reader.pass(&pass.pass_id))?;
+            match now {
+                Some(now) if is_open(&now) => match now.traversal {
+                    Traversal::Asked => return Ok(true),
+                    Traversal::CalledOff => return Ok(false),
+                    Traversal::UnderWay => {
+                        if !Presence::is_alive(&self.project, &now.session_id)? {
+                            return Ok(false);
+                        }
+                    }
+                },
+                Some(now) if now.reason == pass::CRASH => return Ok(false),
+                Some(_) => return Ok(true),
+                // The database was taken away.
+                None => return Ok(false),
+            }
+            cancel
+                .sleep(POLL)
+                .map_err(|why| SessionError::WaitingCancelled {
+                    arrow: pass.arrow_id.clone(),
+                    why,
+                })?;
+        }
+    }
+
+    fn take_pass(
+        &self,
+        tx: &Tx<'_>,
+        grid: &Grid,
+        arrow: &Arrow,
+        events: &mut Vec<Event>,
+    ) -> Result<Taken, SessionError> {
+        let now = self.now();
+        let me = self.lives_as();
+        if let Some(pass) = tx.open_pass_of(&arrow.id)? {
+            if pass.grid_version != grid.version {
+                end_for_grid(tx, &pass, &now, events)?;
+            } else if pass.session_id != me
+                && pass.traversal == Traversal::UnderWay
+                && Presence::is_alive(&self.project, &pass.session_id)?
+            {
+                return Ok(Taken::Theirs(pass));
+            } else {
+                tx.take_pass(&pass.pass_id, &me)?;
+                return Ok(Taken::Ours(pass));
+            }
         }
         if let Some(other) = tx.open_pass_on(&arrow.source_role, &arrow.context)? {
             return Err(SessionError::RoleContextBusy {
@@ -129,57 +414,67 @@ impl Session {
             source_role: arrow.source_role.clone(),
             target_role: arrow.target_role.clone(),
             adversary_role: arrow.adversary_role.clone().unwrap_or_default(),
-            grid_version: self.grid.version,
+            grid_version: grid.version,
             status: PassStatus::Open,
             reason: String::new(),
             opened_at: now,
             ended_at: String::new(),
             recovered_at: String::new(),
+            session_id: me,
+            traversal: Traversal::UnderWay,
         };
         tx.open_pass(&pass)?;
-        effects.events.push(Event::PassOpened(pass.clone()));
-        Ok((pass, effects))
+        events.push(Event::PassOpened(pass.clone()));
+        Ok(Taken::Ours(pass))
     }
 
-    /// Keeps what a command came to, and the defect it found.
+    /// Keeps what a command came to, and the defect it found; nothing if the
+    /// pass has ended meanwhile.
     fn decide(
         &self,
         tx: &Tx<'_>,
-        pass: &Pass,
+        pass_id: &str,
         clause: &Clause,
-        verdict: &machine::MachineVerdict,
+        finished: &Finished,
     ) -> Result<(), SessionError> {
+        let Some(pass) = tx.pass(pass_id)?.filter(is_open) else {
+            return Ok(());
+        };
         let now = self.now();
         tx.add_run(&Run {
             pass_id: pass.pass_id.clone(),
             arrow_id: pass.arrow_id.clone(),
             clause_id: clause.id.clone(),
             grid_version: pass.grid_version,
-            eval: "machine",
-            outcome: if verdict.passed { "pass" } else { "fail" }.to_owned(),
-            detail: verdict.detail.clone(),
-            attestation_id: String::new(),
+            passed: finished.passed(),
+            detail: finished.detail(),
             at: now.clone(),
         })?;
         let open = tx.open_findings(&pass.arrow_id, &clause.id, pass.grid_version)?;
-        if verdict.passed {
+        if finished.passed() {
             for finding in open {
-                tx.dispose_finding(finding.finding_id, "resolved", &pass.pass_id)?;
+                let resolved = FindingStatus::Resolved;
+                tx.dispose_finding(finding.finding_id, resolved, &pass.pass_id)?;
             }
         } else if open.is_empty() {
-            tx.raise_finding(&Finding {
-                finding_id: 0,
-                arrow_id: pass.arrow_id.clone(),
-                clause_id: clause.id.clone(),
-                grid_version: pass.grid_version,
-                pass_id: pass.pass_id.clone(),
-                kind: "machine-fail".to_owned(),
-                severity: "high".to_owned(),
-                status: "open".to_owned(),
-                detail: verdict.detail.clone(),
-                raised_at: now,
-                disposed_by: String::new(),
-            })?;
+            tx.raise_finding(
+                &mut Finding {
+                    finding_id: 0,
+                    attestation_ref: String::new(),
+                    arrow_id: pass.arrow_id.clone(),
+                    clause_id: clause.id.clone(),
+                    grid_version: pass.grid_version,
+                    pass_id: pass.pass_id.clone(),
+                    kind: "machine-fail".to_owned(),
+                    severity: Severity::High,
+                    status: FindingStatus::Open,
+                    detail: finished.detail(),
+                    raised_at: now,
+                    raised_by: String::new(),
+                    disposed_by: String::new(),
+                },
+                0,
+            )?;
         }
         Ok(())
     }
@@ -188,8 +483,10 @@ impl Session {
     fn request_all(
         &self,
         tx: &Tx<'_>,
+        present: &Present,
         pass: &Pass,
         arrow: &Arrow,
+        evidence: &BTreeMap<String, Evidence>,
     ) -> Result<Vec<Request>, SessionError> {
         let mut requested = Vec::new();
         for clause in arrow
@@ -197,33 +494,69 @@ impl Session {
             .iter()
             .filter(|clause| clause.eval == Eval::Attested)
         {
-            let view = status::clause(tx, &self.policy, pass.grid_version, arrow, clause)?;
-            if view.status == ClauseStatus::Pass {
+            let view = status::clause(tx, &self.policy, present, pass.grid_version, arrow, clause)?;
+            // What cannot be listed cannot be judged: it stays unevaluated.
+            if view.status == ClauseStatus::Pass || view.problem.is_some() {
                 continue;
             }
-            if let Some(request) = view.pending {
+            let said = evidence.get(&clause.id);
+            if let Some(mut request) = view.pending {
+                if let Some(said) = said {
+                    request.evidence = said.clone();
+                    tx.ask_again(&request)?;
+                }
                 requested.push(request);
                 continue;
             }
-            let mut request = Request {
-                request_id: 0,
-                attestation_ref: view.attestation_ref,
-                pass_id: pass.pass_id.clone(),
-                arrow_id: arrow.id.clone(),
-                clause_id: clause.id.clone(),
-                concept: clause.concept.clone(),
-                context: pass.context.clone(),
-                stratum: pass.stratum.clone(),
-                source_role: pass.source_role.clone(),
-                target_role: pass.target_role.clone(),
-                adversary_role: pass.adversary_role.clone(),
-                grid_version: pass.grid_version,
-                round: view.newest.map_or(0, |row| row.round).saturating_add(1),
-                deeper: view.deeper,
+            let standing = tx.standing(&view.attestation_ref)?;
+            let request = match tx.request(&pass.pass_id, &view.attestation_ref)? {
+                Some(before) => {
+                    let request = Request {
+                        evidence: said.cloned().unwrap_or(before.evidence),
+                        ..before
+                    }
+                    .asked(standing.as_ref());
+                    tx.ask_again(&request)?;
+                    request
+                }
+                None => {
+                    let mut request = Request {
+                        attestation_ref: view.attestation_ref,
+                        pass_id: pass.pass_id.clone(),
+                        arrow_id: arrow.id.clone(),
+                        clause_id: clause.id.clone(),
+                        concept: clause.concept.clone(),
+                        context: pass.context.clone(),
+                        stratum: pass.stratum.clone(),
+                        source_role: pass.source_role.clone(),
+                        target_role: pass.target_role.clone(),
+                        adversary_role: pass.adversary_role.clone(),
+                        grid_version: pass.grid_version,
+                        evidence: said.cloned().unwrap_or_default(),
+                        ..Request::default()
+                    }
+                    .asked(standing.as_ref());
+                    tx.add_request(&mut request)?;
+                    request
+                }
             };
-            tx.add_request(&mut request)?;
-            requested.push(request);
+            requested.push(request.at(standing.as_ref()));
         }
         Ok(requested)
     }
+}
+
+/// Ends a pass of a grid that is no longer in force: nobody is asked by it.
+fn end_for_grid(
+    tx: &Tx<'_>,
+    pass: &Pass,
+    now: &str,
+    events: &mut Vec<Event>,
+) -> Result<(), DbError> {
+    let aborted = PassStatus::Aborted;
+    pass::end(tx, &pass.pass_id, aborted, "grid-changed", now, events)
+}
+
+fn is_open(pass: &Pass) -> bool {
+    pass.status == PassStatus::Open
 }

@@ -1,181 +1,87 @@
-//! A session: one operator's (or script's) hold on one project.
+//! A session: what an operator, a script or an agent does to one project.
 //!
-//! Every surface drives a session, and nothing else; the session takes the
-//! lock, brings index and state up to the tree, and then dispatches, records
-//! and answers. All of it is `&self`: a prompt may use the session it was
-//! called from.
+//! Every surface that changes something drives a session. The project's lock
+//! is held only while something is written, and whoever takes it first brings
+//! everything derived up to the tree; between two such moments others act too,
+//! so nothing that was read before is believed after. All of it is `&self`: a
+//! prompt may use the session it was called from.
 
 mod attest;
+mod beside;
+mod covered;
 mod dispatch;
-mod machine;
-mod preview;
-mod recovery;
-mod turn;
+mod error;
+mod init;
+mod question;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-pub use attest::Submission;
-pub use dispatch::Dispatched;
-pub use preview::{Preview, preview};
+use parking_lot::Mutex;
 
-use crate::bus::Bus;
+pub use attest::{Attested, Submission, Via};
+pub use dispatch::{Dispatched, EVIDENCE_MAX, Joined, Options, parse_evidence};
+pub use error::SessionError;
+
+use crate::audit::accepted_losses::{ACCEPTED_LOSSES, AcceptedLosses};
+use crate::audit::load::{self, Elsewhere, LimitsOf, Loaded, Notice, Sources};
+use crate::audit::{AttestationStore, FlatFile, Recorded};
+use crate::bus::{Bus, Event};
 use crate::clock::Clock;
-use crate::engine::{ENGINE_DB, EngineDb, EngineError, Request};
-use crate::grid::{Grid, GridError};
-use crate::losses::{ACCEPTED_LOSSES, AcceptedLosses};
-use crate::modal::{DrainError, ModalDriver, OperatorModalPrompt};
-use crate::policy::{Limits, Policy, PolicyError};
-use crate::project::{Project, ProjectError, SessionLock};
-use crate::status::{self, ArrowView, StatusError};
-use crate::store::disk::{CapDisk, Disk};
-use crate::store::load::{self, LoadError, Notice, Sources};
-use crate::store::{AttestationStore, FlatFile, StoreError};
-use crate::verdicts::Effects;
+use crate::db::{Db, DbError, ENGINE_DB, Pass, PassStatus, Reader, Request, Row};
+use crate::files::disk::{CapDisk, Disk};
+use crate::grid::{Grid, GridLimits};
+use crate::policy::{Limits, Policy};
+use crate::project::{Presence, Project, ProjectError, SessionLock};
+use crate::view::{View, grid_in_force};
+use crate::work::status::ArrowView;
+use crate::work::{Verdict, current, pass, pending, proved, standing};
 
-/// More versions of a grid than any project has.
-const GRID_VERSIONS_MAX: u64 = 10_000;
-
-/// Why a session could not do what it was asked to.
-#[derive(Debug, thiserror::Error)]
-pub enum SessionError {
-    /// The project.
-    #[error(transparent)]
-    Project(#[from] ProjectError),
-    /// Its grid.
-    #[error(transparent)]
-    Grid(#[from] GridError),
-    /// Its database.
-    #[error(transparent)]
-    Engine(#[from] EngineError),
-    /// Its tree.
-    #[error(transparent)]
-    Load(#[from] LoadError),
-    /// The store.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// The policy.
-    #[error(transparent)]
-    Policy(#[from] PolicyError),
-    /// The grid has no such arrow.
-    #[error("the grid has no arrow {id:?}{}", match nearest { Some(n) => format!("; did you mean {n:?}?"), None => String::new() })]
-    ArrowUnknown {
-        /// What was asked for.
-        id: String,
-        /// What may have been meant.
-        nearest: Option<String>,
-    },
-    /// Another arrow's pass is open on the same role and context.
-    #[error("{role} is busy in {context}: a pass of {arrow} is open ({pass_id})")]
-    RoleContextBusy {
-        /// The role.
-        role: String,
-        /// The context.
-        context: String,
-        /// Whose pass it is.
-        arrow: String,
-        /// Which.
-        pass_id: String,
-    },
-    /// No pass ever asked for this ref.
-    #[error("no pass asks or asked for {0:?}")]
-    NoPassForRef(String),
-    /// A command could not be run.
-    #[error("{command}: {source}")]
-    Machine {
-        /// The program.
-        command: String,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// The caller's time was over before the arrow was decided.
-    #[error("{arrow}: its commands were not done in the time that was left")]
-    Deadline {
-        /// The arrow.
-        arrow: String,
-    },
-    /// The directory capability.
-    #[error("{}: {source}", path.display())]
-    Io {
-        /// What could not be used.
-        path: std::path::PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
-}
-
-impl SessionError {
-    /// The public code.
-    pub fn code(&self) -> &str {
-        match self {
-            Self::Project(e) => e.code(),
-            Self::Grid(e) => e.code(),
-            Self::Engine(e) => e.code(),
-            Self::Load(e) => e.code(),
-            Self::Store(e) => e.code(),
-            Self::Policy(e) => e.code(),
-            Self::ArrowUnknown { .. } => "arrow-unknown",
-            Self::RoleContextBusy { .. } => "role-context-busy",
-            Self::NoPassForRef(_) => "attestation-no-pass-for-ref",
-            Self::Machine { .. } => "machine-clause-unrunnable",
-            Self::Deadline { .. } => "dispatch-deadline-exceeded",
-            Self::Io { .. } => "project-unreadable",
-        }
-    }
-}
-
-impl From<StatusError> for SessionError {
-    fn from(error: StatusError) -> Self {
-        match error {
-            StatusError::Engine(e) => Self::Engine(e),
-            StatusError::Policy(e) => Self::Policy(e),
-        }
-    }
-}
-
-/// One hold on one project.
+/// One participant at work on one project.
 pub struct Session {
+    id: String,
+    presence: Mutex<Presence>,
     project: Project,
-    grid: Grid,
+    grid: Mutex<Arc<Grid>>,
     policy: Arc<Policy>,
     clock: Arc<dyn Clock>,
-    db: Arc<EngineDb>,
+    db: Arc<Db>,
     disk: Arc<dyn Disk>,
     bus: Arc<Bus>,
     store: AttestationStore,
-    driver: Arc<ModalDriver>,
+    flat: Arc<FlatFile>,
+    grids: GridLimits,
     op_id: Mutex<Option<String>>,
     notices: Vec<Notice>,
-    // Last, so that it is let go of when everything else is closed.
-    _lock: SessionLock,
 }
 
-/// The limits a grid sets for the policy.
-pub fn limits(grid: &Grid) -> Limits {
-    Limits {
-        max_residue_bytes: grid.settings.residue_note_max_bytes,
-    }
+/// The project's lock, and everything derived as new as the tree.
+struct Hold {
+    lock: SessionLock,
+    /// After the lock, for whoever hears of it may act.
+    _found: Found,
 }
 
-/// The limits records are read by: the widest that any version of the grid
-/// ever set, for a record is not made wrong by a grid that came after it.
-pub fn read_limits(ghyll: &cap_std::fs::Dir) -> Limits {
-    let newest = Grid::active_version(ghyll).unwrap_or(1);
-    let widest = (1..=newest.min(GRID_VERSIONS_MAX))
-        .filter_map(|version| Grid::read_version(ghyll, version).ok())
-        .map(|grid| limits(&grid).max_residue_bytes)
-        .max();
-    Limits {
-        max_residue_bytes: widest.unwrap_or_default(),
+/// What was found on the way to the lock, told when it is let go of.
+struct Found {
+    events: Vec<Event>,
+    bus: Arc<Bus>,
+}
+
+impl Drop for Found {
+    fn drop(&mut self) {
+        crate::seam::step();
+        for event in &self.events {
+            self.bus.publish(event);
+        }
     }
 }
 
 impl Session {
-    /// Starts a session: lock, grid, tree, recovery, and what was pending is
-    /// queued again.
+    /// Starts a session: the grid and the tree are read, what dead sessions
+    /// left is recovered, and what was pending is queued again.
     ///
     /// # Errors
-    /// `session-locked`, `grid-…`, `engine-db-…`, and what [`load::load`]
-    /// refuses.
+    /// `session-locked`, `grid-…`, `engine-db-…`, and what [`load`] refuses.
     pub fn open(
         project: Project,
         policy: Arc<Policy>,
@@ -200,59 +106,246 @@ impl Session {
         bus: Arc<Bus>,
         disk: Arc<dyn Disk>,
     ) -> Result<Self, SessionError> {
-        let lock = project.lock()?;
+        let lock = project.lock("starting a session")?;
         let grid = Grid::read_active(project.ghyll())?;
-        let db = Arc::new(EngineDb::open(&project.path_of(ENGINE_DB))?);
-        let limits = limits(&grid);
-        let flat = FlatFile::new(Arc::clone(&disk));
-        let losses = AcceptedLosses::read(disk.as_ref()).map_err(|source| SessionError::Io {
-            path: project.path_of(ACCEPTED_LOSSES),
+        let grids = GridLimits::new(project.ghyll()).map_err(|source| SessionError::Io {
+            path: project.path_of(""),
             source,
         })?;
-        let sources = Sources {
-            policy: &policy,
-            limits: read_limits(project.ghyll()),
-            disk: disk.as_ref(),
-            db: &db,
-            losses: &losses,
-        };
-        let notices = load::load(sources, &flat)?;
-        for notice in &notices {
-            tracing::warn!("{notice}");
-        }
+        let path = project.path_of(ENGINE_DB);
+        let made = !path.exists();
+        let db = Arc::new(Db::open(&path)?);
+        // Not from the session's clock: a replay has to write the same ids.
+        let id = uuid::Uuid::now_v7().to_string();
+        let presence = Presence::register(&project, &id)?;
+        Presence::sweep(&project, &lock)?;
+        let flat = Arc::new(FlatFile::new(Arc::clone(&disk)));
         let store = AttestationStore::new(
             Arc::clone(&policy),
-            limits,
             Arc::clone(&db),
             Arc::clone(&bus),
             Arc::clone(&disk),
-            vec![Box::new(flat)],
+            vec![Box::new(Arc::clone(&flat))],
         );
-        let driver = ModalDriver::attach(&bus, grid.settings.modal_pending_max_len);
-        let session = Self {
+        let mut session = Self {
+            id,
+            presence: Mutex::new(presence),
             project,
-            grid,
+            grid: Mutex::new(Arc::new(grid)),
             policy,
             clock,
             db,
             disk,
             bus,
             store,
-            driver,
+            flat,
+            grids,
             op_id: Mutex::new(None),
-            notices,
-            _lock: lock,
+            notices: Vec::new(),
         };
-        session.recover()?;
-        Ok(session)
+        let started = session.bring_up();
+        match started.and_then(|done| session.prove().map(|()| done)) {
+            Ok((notices, events)) => {
+                drop(lock);
+                for notice in &notices {
+                    tracing::warn!("{notice}");
+                }
+                session.notices = notices;
+                session.publish_all(events);
+                Ok(session)
+            }
+            Err(error) => {
+                // A start that is refused leaves nothing that could be taken
+                // for an index; nobody else has it yet, for the lock is held.
+                if made {
+                    drop(session);
+                    let _ = std::fs::remove_file(path);
+                }
+                Err(error)
+            }
+        }
     }
 
-    /// Answers what is pending through `prompt`; see [`ModalDriver::drain_pending`].
+    /// Takes the project's lock and brings everything derived up to the tree.
+    fn hold(&self, what: &str) -> Result<Hold, SessionError> {
+        let lock = self.project.lock(what)?;
+        self.store.mend(&lock)?;
+        let version = Grid::active_version(self.project.ghyll())?;
+        if version != self.grid().version {
+            *self.grid.lock() = Arc::new(Grid::read_version(self.project.ghyll(), version)?);
+        }
+        self.stay_known()?;
+        let (notices, events) = self.bring_up()?;
+        for notice in &notices {
+            if matches!(notice, Notice::Moved { .. }) {
+                tracing::warn!("{notice}");
+            }
+        }
+        let found = Found {
+            events,
+            bus: Arc::clone(&self.bus),
+        };
+        lock.still_ours()?;
+        Ok(Hold {
+            lock,
+            _found: found,
+        })
+    }
+
+    /// Takes up the grid that has come into force since, if one has.
     ///
     /// # Errors
-    /// `modal-…`; every request not yet answered stays queued.
-    pub fn drain_pending(&self, prompt: &mut dyn OperatorModalPrompt) -> Result<(), DrainError> {
-        self.driver.drain_pending(self, prompt)
+    /// `grid-…`; then the one before is kept.
+    pub fn take_up_grid(&self) -> Result<(), SessionError> {
+        let known = self.grid().version;
+        if Grid::active_version(self.project.ghyll()).is_ok_and(|version| version == known) {
+            return Ok(());
+        }
+        let grid = grid_in_force(&self.project)?;
+        *self.grid.lock() = Arc::new(grid);
+        Ok(())
+    }
+
+    /// Registers anew if others can no longer see that this process lives,
+    /// because its file was taken away; under the project's lock.
+    fn stay_known(&self) -> Result<(), SessionError> {
+        let mut presence = self.presence.lock();
+        match presence.still_ours() {
+            Ok(()) => return Ok(()),
+            Err(ProjectError::LockLost { .. }) => {}
+            Err(e) => return Err(e.into()),
+        }
+        let id = uuid::Uuid::now_v7().to_string();
+        let anew = Presence::register(&self.project, &id)?;
+        self.db
+            .transaction(|tx| tx.rename_session(presence.id(), &id))?;
+        *presence = anew;
+        Ok(())
+    }
+
+    /// By which id others see that this process lives.
+    fn lives_as(&self) -> String {
+        self.presence.lock().id().to_owned()
+    }
+
+    /// Holds what the database says of the grid's refs against the tree, before
+    /// anybody acts upon it.
+    fn prove(&self) -> Result<(), SessionError> {
+        let refs = proved::refs(&self.policy, &self.grid())?;
+        let limits: &LimitsOf<'_> = &|version| self.grids.for_reading(version);
+        let sources = Sources {
+            elsewhere: &Elsewhere::of(self.project.root()),
+            policy: &self.policy,
+            limits,
+            disk: self.disk.as_ref(),
+            losses: &self.losses()?,
+            repair: false,
+        };
+        let proved = self.db.read(|reader| proved::prove(sources, reader, &refs));
+        Ok(proved?)
+    }
+
+    /// What was given up, as it is on record now.
+    fn losses(&self) -> Result<AcceptedLosses, SessionError> {
+        AcceptedLosses::read(self.disk.as_ref()).map_err(|source| SessionError::Io {
+            path: self.project.path_of(ACCEPTED_LOSSES),
+            source,
+        })
+    }
+
+    fn bring_up(&self) -> Result<(Vec<Notice>, Vec<Event>), SessionError> {
+        let limits: &LimitsOf<'_> = &|version| self.grids.for_reading(version);
+        let elsewhere = Elsewhere::of(self.project.root());
+        let losses = self.losses()?;
+        let sources = Sources {
+            elsewhere: &elsewhere,
+            policy: &self.policy,
+            limits,
+            disk: self.disk.as_ref(),
+            losses: &losses,
+            repair: true,
+        };
+        let living = &self.project;
+        let mut loaded = Loaded::default();
+        let current = self
+            .db
+            .read(|reader| current::is_current(sources, reader, living))?;
+        let mut events = Vec::new();
+        if !current {
+            let now = self.now();
+            events = self.db.transaction(|tx| {
+                let events = current::bring_up(sources, tx, living, &now, &mut loaded)?;
+                match loaded.damage.is_empty() {
+                    true => Ok(events),
+                    false => Err(SessionError::Load(loaded.damage.swap_remove(0))),
+                }
+            })?;
+        }
+        load::catch_up(sources, &self.db, &self.flat, &mut loaded.notices)?;
+        let events = self.with_what_follows(events)?;
+        Ok((loaded.notices, events))
+    }
+
+    /// Adds what a verdict that was found in the tree would have been followed
+    /// by, had whoever gave it come to tell.
+    fn with_what_follows(&self, events: Vec<Event>) -> Result<Vec<Event>, DbError> {
+        let rounds_max = self.grid().settings.insufficient_basis_rounds_max;
+        let mut told = Vec::with_capacity(events.len());
+        for event in events {
+            let Event::RecoveryAttestationReplay { request, .. } = &event else {
+                told.push(event);
+                continue;
+            };
+            let attestation_ref = &request.attestation_ref;
+            let follows = self.db.read(|reader| {
+                let standing = reader.standing(attestation_ref)?;
+                let row = standing::newest(reader, attestation_ref)?;
+                Ok::<_, DbError>(match row {
+                    Some(row) if row.rec.verdict == Verdict::Fail.as_str() => {
+                        let line = String::new();
+                        Some(Event::ClauseFailVerdict(Arc::new(Recorded { row, line })))
+                    }
+                    _ if pending::escalation_due(standing.as_ref(), rounds_max) => {
+                        Some(Event::InsufficientBasisRoundsExceeded {
+                            rounds: standing.as_ref().map_or(0, |s| s.basis_streak),
+                            request: request.clone().at(standing.as_ref()),
+                        })
+                    }
+                    _ => None,
+                })
+            })?;
+            told.push(event);
+            told.extend(follows);
+        }
+        Ok(told)
+    }
+
+    /// Ends an open pass that somebody opened by mistake; what it asks is
+    /// withdrawn.
+    ///
+    /// # Errors
+    /// `pass-unknown`, `pass-not-open`.
+    pub fn abort_pass(&self, pass_id: &str, reason: &str) -> Result<Pass, SessionError> {
+        let hold = self.hold("ending a pass")?;
+        let now = self.now();
+        let mut events = Vec::new();
+        let pass = self.db.transaction(|tx| {
+            let Some(pass) = tx.pass(pass_id)? else {
+                return Err(SessionError::PassUnknown(pass_id.to_owned()));
+            };
+            if pass.status != PassStatus::Open {
+                return Err(SessionError::PassNotOpen {
+                    pass_id: pass_id.to_owned(),
+                    status: pass.status.as_str(),
+                });
+            }
+            let aborted = PassStatus::Aborted;
+            pass::end(tx, pass_id, aborted, reason, &now, &mut events)?;
+            Ok(pass)
+        })?;
+        drop(hold);
+        self.publish_all(events);
+        Ok(pass)
     }
 
     /// Who answers from now on; `None` for nobody.
@@ -263,16 +356,22 @@ impl Session {
         if let Some(op_id) = op_id {
             self.policy.validate_op_id(op_id)?;
         }
-        *self.op_id.lock().unwrap_or_else(PoisonError::into_inner) = op_id.map(str::to_owned);
+        *self.op_id.lock() = op_id.map(str::to_owned);
         Ok(())
     }
 
     /// Who answers now.
     pub fn op_id(&self) -> Option<String> {
-        self.op_id
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.op_id.lock().clone()
+    }
+
+    /// The project as it is now, to be read.
+    ///
+    /// # Errors
+    /// As [`View::open`].
+    pub fn view(&self) -> Result<View, SessionError> {
+        let project = Project::open(self.project.root())?;
+        Ok(View::open(project, Arc::clone(&self.policy))?)
     }
 
     /// Where an arrow stands.
@@ -280,10 +379,7 @@ impl Session {
     /// # Errors
     /// `arrow-unknown`, `engine-db-…`.
     pub fn arrow_view(&self, arrow_id: &str) -> Result<ArrowView, SessionError> {
-        let arrow = find_arrow(&self.grid, arrow_id)?;
-        Ok(self
-            .db
-            .read(|tx| status::arrow(tx, &self.policy, &self.grid, arrow))?)
+        Ok(self.view()?.arrow(arrow_id)?.1)
     }
 
     /// What operators are asked now, oldest first.
@@ -291,7 +387,29 @@ impl Session {
     /// # Errors
     /// `engine-db-…`.
     pub fn pending(&self) -> Result<Vec<Request>, SessionError> {
-        Ok(self.db.read(|tx| tx.pending())?)
+        Ok(self.db.read(pending::all)?)
+    }
+
+    /// Asks the session's own database, which is as new as the last thing the
+    /// session did.
+    ///
+    /// # Errors
+    /// Those of `f`, and `engine-db-…`.
+    pub fn read<T, E: From<DbError>>(
+        &self,
+        f: impl FnOnce(&Reader<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        self.db.read(f)
+    }
+
+    /// The session's id, a UUIDv7.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// The time by the session's clock, RFC 3339.
+    pub fn time(&self) -> String {
+        self.now()
     }
 
     /// The project.
@@ -299,9 +417,14 @@ impl Session {
         &self.project
     }
 
-    /// The grid the session started with.
-    pub fn grid(&self) -> &Grid {
-        &self.grid
+    /// The grid in force when the session last acted.
+    pub fn grid(&self) -> Arc<Grid> {
+        Arc::clone(&self.grid.lock())
+    }
+
+    /// The limits of the grid in force.
+    pub fn limits(&self) -> Limits {
+        self.grid().limits()
     }
 
     /// The policy.
@@ -309,25 +432,9 @@ impl Session {
         &self.policy
     }
 
-    /// The database, to read from.
-    pub fn db(&self) -> &EngineDb {
-        &self.db
-    }
-
-    /// The files below `.ghyll`.
-    pub fn disk(&self) -> &dyn Disk {
-        self.disk.as_ref()
-    }
-
     /// The bus.
     pub fn bus(&self) -> &Arc<Bus> {
         &self.bus
-    }
-
-    /// The store; [`Self::submit`] and [`Self::attest`] are how verdicts get
-    /// there with all that follows from them.
-    pub fn store(&self) -> &AttestationStore {
-        &self.store
     }
 
     /// What the start of the session put right.
@@ -339,24 +446,25 @@ impl Session {
         crate::clock::rfc3339(self.clock.now())
     }
 
-    /// Publishes what came of a transaction, after it.
-    fn publish(&self, effects: Effects) {
-        if let Some(request) = &effects.asked_again {
-            self.driver.defer(request);
-        }
-        for event in &effects.events {
+    fn publish_all(&self, events: Vec<Event>) {
+        for event in &events {
             self.bus.publish(event);
         }
     }
+
+    /// The record that counts on a ref now.
+    fn authoritative(&self, attestation_ref: &str) -> Result<Option<Row>, DbError> {
+        self.db
+            .read(|reader| standing::newest(reader, attestation_ref))
+    }
 }
 
-/// The arrow with this id, or a word on which may have been meant.
-///
-/// # Errors
-/// `arrow-unknown`.
-pub fn find_arrow<'a>(grid: &'a Grid, id: &str) -> Result<&'a crate::grid::Arrow, SessionError> {
-    grid.arrow(id).ok_or_else(|| SessionError::ArrowUnknown {
-        id: id.to_owned(),
-        nearest: crate::nearest::nearest(id, grid.arrows.iter().map(|arrow| arrow.id.as_str())),
-    })
+impl crate::audit::Observer for Arc<FlatFile> {
+    fn surface(&self) -> &'static str {
+        self.as_ref().surface()
+    }
+
+    fn recorded(&self, recorded: &Recorded) -> Result<(), String> {
+        self.as_ref().recorded(recorded)
+    }
 }

@@ -39,6 +39,31 @@ export async function loadPolicy(file) {
   };
 }
 
+/** `check-lines`, with what each line says: `rec` (null without a record),
+ * `attestation_ref`, `chain`, and `path` itself. The component says where the
+ * values of an ordinary line stand; they are read from the chunk. */
+export function checkLines(policy, chunk, cursor, limits) {
+  const checked = policy.call("records", "check-lines", chunk, cursor, limits);
+  const lines = checked.lines.map(({ content, path, ...line }) => ({
+    ...line,
+    path: path === null || path === undefined ? "" : checked.paths[path],
+    ...said(content, chunk, Number(line.offset - BigInt(cursor.bytes))),
+  }));
+  return { ...checked, lines };
+}
+
+function said({ tag, val }, chunk, start) {
+  if (tag === "no-record") return { rec: null, attestation_ref: "", chain: val };
+  if (tag === "other") return val;
+  const text = ({ offset, length }) =>
+    JSON.parse(`"${Buffer.from(chunk.subarray(start + offset, start + offset + length)).toString("utf8")}"`);
+  const { attestation_ref, chain, ...members } = val;
+  const rec = Object.fromEntries(
+    Object.entries(members).map(([key, span]) => [key, key === "grid_version" ? BigInt(text(span)) : text(span)]),
+  );
+  return { rec, attestation_ref: text(attestation_ref), chain: text(chain) };
+}
+
 /** The component as an ES module on disk. */
 async function transpiled(file) {
   const component = await readFile(file);

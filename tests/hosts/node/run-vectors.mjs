@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual, parseArgs } from "node:util";
 import { parse, stringify } from "./json.mjs";
-import { loadPolicy, PolicyError } from "./policy.mjs";
+import { checkLines, loadPolicy, PolicyError } from "./policy.mjs";
 
 // WIT has u64 where JSON has a number; only these are compared as such.
 const U64 = new Set(["grid_version", "number", "offset", "length", "bytes", "lines", "consumed", "skipped"]);
@@ -55,13 +55,12 @@ function askAboutFile(policy, { file, cursor: start, limits }, cuts) {
   for (let n = 1; n < edges.length; n++) {
     rest = Buffer.concat([rest, data.subarray(edges[n - 1], edges[n])]);
     cursor = { ...cursor, at_end: start.at_end && n === edges.length - 1 };
-    const checked = policy.call("records", "check-lines", rest, cursor, limits);
+    const checked = checkLines(policy, rest, cursor, limits);
     cursor = checked.cursor;
     rest = rest.subarray(Number(checked.consumed));
     lines.push(...checked.lines);
   }
   for (const line of lines) {
-    line.rec ??= null;
     for (const key of ["problems", "warnings"]) line[key] = line[key].map((fault) => fault.code);
   }
   const { bytes, lines: count, chain } = cursor;

@@ -8,11 +8,13 @@ bytes is `bytes`, an option is the value or None, and a cursor's surface is
 `"flat"` or `{"tree": path}`. An error of the policy is raised as `PolicyError`.
 """
 
+import json
+
 import wasmtime
 from wasmtime import component as wit
 
 PACKAGE = "ghyll:policy"
-VERSION = "0.1.0"
+VERSION = "0.2.0"
 # What the contract says a call may need.
 MEMORY_LIMIT = 128 << 20
 
@@ -46,7 +48,7 @@ class Policy:
             if isinstance(answer, wit.Variant):
                 failed, answer = answer.tag == "err", answer.payload
             else:
-                failed = answer is not None
+                failed = isinstance(answer, wit.Record)
             if failed:
                 raise PolicyError(answer.code, answer.detail)
         return lift(answer)
@@ -84,6 +86,9 @@ def lower(value, type):
 
 def lift(value):
     """What wasmtime gives as a plain value."""
+    if isinstance(value, wit.Variant):
+        # The one variant of records there is: what a line holds.
+        return {value.tag: lift(value.payload)}
     if isinstance(value, wit.Record):
         plain = {name.replace("-", "_"): lift(field) for name, field in vars(value).items()}
         if "surface" in plain:
@@ -92,3 +97,43 @@ def lift(value):
     if isinstance(value, list):
         return [lift(item) for item in value]
     return value
+
+
+FIELDS = (
+    "attestation_id kind arrow_id clause_id op_id attested_by_role source_role "
+    "target_role adversary_role verdict reason timestamp grid_version pass_id "
+    "context stratum unit unit_payload_json hint_json"
+).split()
+
+
+def line_of(checked, line, chunk, origin):
+    """A judged line with what it says: `rec` (None without a record),
+    `attestation_ref`, `chain`, and `path` itself.
+
+    The component says where the values of an ordinary line stand, so they are
+    read from the chunk it was given, which stands at `origin` in its file.
+    """
+    plain = {key: value for key, value in line.items() if key != "content"}
+    index = line["path"]
+    plain["path"] = "" if index is None else checked["paths"][index]
+    (holds, content), = line["content"].items()
+    if holds == "no-record":
+        return {**plain, "rec": None, "attestation_ref": "", "chain": content}
+    if holds == "other":
+        return {**plain, **content}
+    start = line["offset"] - origin
+
+    def text(span):
+        at = start + span["offset"]
+        return json.loads(b'"%s"' % chunk[at:at + span["length"]])
+
+    rec = {key: text(content[key]) for key in FIELDS}
+    rec["grid_version"] = int(rec["grid_version"])
+    return {**plain, "rec": rec, "attestation_ref": text(content["attestation_ref"]), "chain": text(content["chain"])}
+
+
+def check_lines(policy, chunk, cursor, limits):
+    """`check-lines`, with what each line says."""
+    checked = policy.call("records", "check-lines", chunk, cursor, limits)
+    lines = [line_of(checked, line, chunk, cursor["bytes"]) for line in checked["lines"]]
+    return {**checked, "lines": lines}

@@ -13,14 +13,9 @@ import json
 import pathlib
 import sys
 
-from ghyll_policy import Policy, PolicyError
+from ghyll_policy import FIELDS, Policy, PolicyError
 
 COMPONENT = pathlib.Path(__file__).resolve().parents[3] / "guest" / "ghyll-policy.wasm"
-FIELDS = (
-    "attestation_id kind arrow_id clause_id op_id attested_by_role source_role "
-    "target_role adversary_role verdict reason timestamp grid_version pass_id "
-    "context stratum unit unit_payload_json hint_json"
-).split()
 ABSENT = {"grid_version": 0, "unit_payload_json": "{}", "hint_json": "{}"}
 
 

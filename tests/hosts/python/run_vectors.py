@@ -10,7 +10,7 @@ import json
 import pathlib
 import sys
 
-from ghyll_policy import Policy, PolicyError
+from ghyll_policy import Policy, PolicyError, check_lines
 from judge import COMPONENT
 
 VECTORS = pathlib.Path(__file__).resolve().parents[2] / "vectors"
@@ -58,7 +58,7 @@ def ask_about_file(policy, args, cuts):
     for number, chunk in enumerate(chunks, 1):
         rest += chunk
         cursor = {**cursor, "at_end": at_end and number == len(chunks)}
-        checked = policy.call("records", "check-lines", rest, cursor, args["limits"])
+        checked = check_lines(policy, rest, cursor, args["limits"])
         cursor, rest = checked["cursor"], rest[checked["consumed"]:]
         lines += checked["lines"]
     for line in lines:

@@ -4,13 +4,14 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use ghyll::engine::EngineDb;
-use ghyll::losses::AcceptedLosses;
+use ghyll::audit::FlatFile;
+use ghyll::audit::accepted_losses::AcceptedLosses;
+use ghyll::audit::load::{self, Elsewhere, LoadError, Loaded, Notice, Sources};
+use ghyll::db::Db;
+use ghyll::files::disk::{CapDisk, Disk};
+use ghyll::policy::Limits;
 use ghyll::policy::Policy;
 use ghyll::project::Project;
-use ghyll::store::FlatFile;
-use ghyll::store::disk::{CapDisk, Disk};
-use ghyll::store::load::{LoadError, Notice, Sources, load};
 
 use super::Dice;
 use super::fixture::{self, ARROW};
@@ -96,22 +97,36 @@ pub fn cut_everywhere(step: usize) -> u64 {
     let project = Project::open(dir).unwrap();
     let disk: Arc<dyn Disk> = Arc::new(CapDisk::new(project.ghyll()).unwrap());
     let losses = AcceptedLosses::default();
-    let start = |db: &EngineDb| {
+    let elsewhere = Elsewhere::of(project.root());
+    let flat_file = FlatFile::new(Arc::clone(&disk));
+    let limits = |_version| Limits {
+        max_residue_bytes: 0,
+    };
+    // As a session starts: nothing of what is refused is kept.
+    let start = |db: &Db| {
         let sources = Sources {
             policy: &policy,
-            limits: ghyll::policy::Limits {
-                max_residue_bytes: 0,
-            },
+            limits: &limits,
             disk: disk.as_ref(),
-            db,
             losses: &losses,
+            elsewhere: &elsewhere,
+            repair: true,
         };
-        load(sources, &FlatFile::new(Arc::clone(&disk)))
+        let mut loaded = Loaded::default();
+        db.transaction(|tx| {
+            load::index(sources, tx, &mut loaded)?;
+            match loaded.damage.pop() {
+                None => Ok(()),
+                Some(damage) => Err(damage),
+            }
+        })?;
+        load::catch_up(sources, db, &flat_file, &mut loaded.notices)?;
+        Ok::<_, LoadError>(loaded.notices)
     };
     // An index that saw all of it; being refused does not change it.
-    let seen = EngineDb::empty().unwrap();
+    let seen = Db::private().unwrap();
     start(&seen).unwrap();
-    let db = EngineDb::empty().unwrap();
+    let db = Db::private().unwrap();
     let mut cuts = 0;
     for keep in (0..=whole.len()).step_by(step) {
         cuts += 1;
@@ -124,12 +139,13 @@ pub fn cut_everywhere(step: usize) -> u64 {
         fs::write(&flat, &whole[..good]).unwrap();
         db.transaction(|tx| tx.clear_index()).unwrap();
         let notices = start(&db).unwrap();
-        let partial = notices.iter().any(
-            |n| matches!(n, Notice::PartialTail { bytes, .. } if *bytes == (keep - good) as u64),
-        );
+        let cut = (keep - good) as u64;
+        let partial = notices
+            .iter()
+            .any(|n| matches!(n, Notice::PartialTail { bytes, .. } if *bytes == cut));
         assert_eq!(partial, keep > good, "cut at {keep}: {notices:?}");
         assert_eq!(fs::read(&path).unwrap(), &whole[..good]);
-        assert_eq!(db.read(|tx| tx.row_count()).unwrap(), lines as u64);
+        assert_eq!(db.read(|reader| reader.row_count()).unwrap(), lines as u64);
         assert_eq!(start(&db).unwrap(), [], "cut at {keep}, the second time");
 
         // The flat file may be cut as well: it is caught up.

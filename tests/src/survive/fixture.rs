@@ -5,15 +5,18 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use ghyll::audit::verify::Report;
 use ghyll::bus::Bus;
 use ghyll::clock::SystemClock;
-use ghyll::engine::Recorded;
+use ghyll::db::Recorded;
+use ghyll::files::disk::Disk;
 use ghyll::grid::Grid;
+use ghyll::modal::Attended;
 use ghyll::policy::Policy;
 use ghyll::project::Project;
-use ghyll::session::{Session, SessionError, Submission, read_limits};
-use ghyll::store::disk::Disk;
-use ghyll::verify::{Report, verify};
+use ghyll::session::{Session, SessionError, Submission, Via};
+use ghyll::work::proved::verify;
+use ghyll::work::{Verdict, pending};
 
 use super::Dice;
 
@@ -38,10 +41,10 @@ pub fn make(dir: &Path) {
 ///
 /// # Errors
 /// What the session refuses.
-pub fn open(dir: &Path, policy: &Arc<Policy>) -> Result<Session, SessionError> {
+pub fn open(dir: &Path, policy: &Arc<Policy>) -> Result<Attended, SessionError> {
     let project = Project::open(dir)?;
     let (policy, clock) = (Arc::clone(policy), Arc::new(SystemClock));
-    Session::open(project, policy, clock, Arc::new(Bus::default()))
+    Attended::open(project, policy, clock, Arc::new(Bus::default()))
 }
 
 /// As [`open`], with the files of the store reached through `disk`.
@@ -52,37 +55,50 @@ pub fn open_on(
     dir: &Path,
     policy: &Arc<Policy>,
     disk: Arc<dyn Disk>,
-) -> Result<Session, SessionError> {
+) -> Result<Attended, SessionError> {
     let project = Project::open(dir)?;
     let (policy, clock) = (Arc::clone(policy), Arc::new(SystemClock));
-    Session::open_on(project, policy, clock, Arc::new(Bus::default()), disk)
+    Attended::open_on(project, policy, clock, Arc::new(Bus::default()), disk)
 }
 
-/// Records a random verdict on a random clause.
+/// Records a random verdict on a random clause, with evidence that no verdict
+/// before it had: the same said again is no new record.
 ///
 /// # Errors
 /// What the session refuses.
 pub fn attest(session: &Session, dice: &mut Dice) -> Result<Arc<Recorded>, SessionError> {
     let attestation_ref = REFS[dice.below(3) as usize];
-    let note = "é wide ".repeat(1 + dice.below(40) as usize);
+    let number = dice.below(u64::MAX);
+    let note = format!(
+        "{number}: {}",
+        "é wide ".repeat(1 + dice.below(40) as usize)
+    );
+    let place = vec![format!("src/cart.rs:{number}")];
+    let standing = session.read(|reader| reader.standing(attestation_ref))?;
+    let rounds_max = session.grid().settings.insufficient_basis_rounds_max;
+    let due = pending::escalation_due(standing.as_ref(), rounds_max);
     let (verdict, inspected, residue) = match dice.below(4) {
-        0 => ("fail", vec!["src/cart.rs:1-9".to_owned()], String::new()),
-        1 => ("insufficient-basis", Vec::new(), note),
-        _ => ("pass", Vec::new(), String::new()),
+        0 if due => (Verdict::RouteUpstream, Vec::new(), note),
+        _ if due => (Verdict::AcceptedRisk, Vec::new(), note),
+        0 => (Verdict::Fail, place, String::new()),
+        1 => (Verdict::InsufficientBasis, Vec::new(), note),
+        _ => (Verdict::Pass, place, String::new()),
     };
     let submission = Submission {
-        verdict: verdict.to_owned(),
+        verdict,
         inspected,
         residue,
+        via: Via::Command,
+        ..Submission::default()
     };
-    session.attest(attestation_ref, &submission, "alice@example.com")
+    let attested = session.attest(attestation_ref, &submission, "alice@example.com")?;
+    Ok(attested.recorded)
 }
 
 /// Verifies the project in `dir`.
 pub fn look(dir: &Path, policy: &Policy) -> Report {
     let project = Project::open(dir).unwrap();
-    let limits = read_limits(project.ghyll());
-    verify(&project, policy, limits, None, &mut |_, _| {}).unwrap()
+    verify(&project, policy, None, &mut |_, _| {}).unwrap()
 }
 
 /// Panics with everything that was found, if anything was.

@@ -14,8 +14,9 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
 
+use ghyll::audit::verify::On;
+use ghyll::db::{Db, DbError};
 use ghyll::policy::Policy;
-use ghyll::verify::On;
 
 use super::Dice;
 use super::fixture::{self, ARROW};
@@ -227,12 +228,19 @@ fn lose_power(dir: &Path, acknowledged: &BTreeSet<String>, dice: &mut Dice) {
 
 /// Whether the index may know any of these lines.
 fn indexed(dir: &Path, lines: &str) -> bool {
-    let db = ghyll::engine::EngineDb::open_read_only(&dir.join(".ghyll/engine.db"));
+    let db = Db::open_read_only(&dir.join(".ghyll/engine.db"));
     let Ok(Some(db)) = db else { return true };
     lines.lines().any(|line| {
         let value: serde_json::Value = serde_json::from_str(line).unwrap_or_default();
-        let id = value["attestation_id"].as_str().unwrap_or_default();
-        !matches!(db.read(|tx| tx.row(id)), Ok(None))
+        let chain = value["chain"].as_str().unwrap_or_default();
+        let mut known = false;
+        let read = db.read(|reader| {
+            reader.each_unordered(|row| {
+                known |= row.chain == chain;
+                Ok::<_, DbError>(())
+            })
+        });
+        known || read.is_err()
     })
 }
 

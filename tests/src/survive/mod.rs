@@ -9,6 +9,8 @@ pub mod fault;
 pub mod fixture;
 pub mod kill;
 pub mod limits;
+pub mod recover;
+pub mod syscall;
 
 /// Random enough for a campaign, and the same again from the same seed.
 #[derive(Debug, Clone)]

@@ -6,6 +6,8 @@ use std::fs;
 use std::path::Path;
 
 use ghyll::bus::Event;
+use ghyll::db::{DbError, Row};
+use ghyll::session::Session;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -92,6 +94,22 @@ pub fn flat(scene: &Scene) -> Vec<String> {
     text.lines().map(str::to_owned).collect()
 }
 
+/// The record with this id, as the session's index has it.
+pub fn indexed_row(session: &Session, id: &str) -> Row {
+    let mut found = None;
+    session
+        .read(|reader| {
+            reader.each_unordered(|row| {
+                if row.rec.attestation_id == id {
+                    found = Some(row);
+                }
+                Ok::<_, DbError>(())
+            })
+        })
+        .expect("the index");
+    found.unwrap_or_else(|| panic!("the index has no record {id:?}"))
+}
+
 /// What has to hold after every scenario, whatever it was about.
 pub fn check(scene: &Scene) -> Result<(), String> {
     chains(scene)?;
@@ -137,14 +155,28 @@ fn indexed(scene: &Scene, tree: &[String]) -> Result<(), String> {
     let Some(session) = scene.running() else {
         return Ok(());
     };
-    let known = session
-        .db()
-        .read(|tx| tx.row_count())
+    let field = |line: &str, name: &str| {
+        let json: Value = serde_json::from_str(line).expect("a line is JSON");
+        json[name].as_str().expect("a text").to_owned()
+    };
+    let mut wanted: Vec<_> = tree
+        .iter()
+        .map(|line| (field(line, "attestation_id"), field(line, "chain")))
+        .collect();
+    let mut known = Vec::new();
+    session
+        .read(|reader| {
+            reader.each_unordered(|row| {
+                known.push((row.rec.attestation_id, row.chain));
+                Ok::<_, DbError>(())
+            })
+        })
         .map_err(|e| e.to_string())?;
-    if known != tree.len() as u64 {
+    wanted.sort();
+    known.sort();
+    if known != wanted {
         return Err(format!(
-            "the index knows {known} records, the tree has {}",
-            tree.len()
+            "the index knows {known:#?}, the tree has {wanted:#?}"
         ));
     }
     Ok(())

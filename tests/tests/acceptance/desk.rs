@@ -8,7 +8,8 @@ use ghyll::modal::{
     EscalationChoice, ModalError, ModalHint, OperatorModalPrompt, StubAnswer, StubModal,
     VerdictAnswer,
 };
-use ghyll::session::{Session, Submission};
+use ghyll::session::{Session, Submission, Via};
+use ghyll::work::Verdict;
 
 /// One row of a table: the clause the question has to be about, and what the
 /// operator does.
@@ -34,12 +35,14 @@ pub fn lines(table: &Table) -> Vec<Line> {
         .map(|row| {
             let note = row.get("note").map(|note| text(note)).unwrap_or_default();
             let submission = |verdict: &str| Submission {
-                verdict: verdict.to_owned(),
+                verdict: Verdict::parse(verdict).expect("a verdict"),
                 inspected: row
                     .get("locations")
                     .map(|l| locations(l))
                     .unwrap_or_default(),
                 residue: note.clone(),
+                via: Via::Terminal,
+                ..Submission::default()
             };
             let answer = row["answer"].as_str();
             let act = match answer {

@@ -1,6 +1,12 @@
 //! The grid a scenario speaks of, and how it becomes a file.
 
 use std::fmt::Write as _;
+use std::fs;
+
+use cucumber::gherkin::Step;
+use cucumber::{given, then, when};
+
+use crate::scene::Scene;
 
 /// A grid in the making.
 #[derive(Debug, Clone, Default)]
@@ -110,4 +116,45 @@ impl GridSketch {
         }
         yaml
     }
+}
+
+#[given(expr = "the file {string}:")]
+#[when(expr = "the file {string} becomes:")]
+fn file(scene: &mut Scene, name: String, step: &Step) {
+    let text = step.docstring.as_ref().expect("what is in it");
+    let path = scene.root().join(name);
+    fs::create_dir_all(path.parent().expect("a parent")).expect("its directory");
+    fs::write(path, text.trim_start_matches('\n')).expect("the file");
+}
+
+#[then(expr = "the file {string} is:")]
+fn file_is(scene: &mut Scene, name: String, step: &Step) {
+    let text = step.docstring.as_ref().expect("what is in it");
+    let found = fs::read_to_string(scene.root().join(name)).expect("the file");
+    assert_eq!(found, text.trim_start_matches('\n'));
+}
+
+#[then(expr = "there is no file {string}")]
+fn no_file(scene: &mut Scene, name: String) {
+    assert!(!scene.root().join(name).exists());
+}
+
+#[then("it prints these lines:")]
+fn prints_lines(scene: &mut Scene, step: &Step) {
+    let (_, out, err) = scene.said.as_ref().expect("a run");
+    let expected = step.docstring.as_ref().expect("the lines");
+    let lines = |text: &str| -> Vec<String> {
+        text.lines()
+            .map(|line| line.trim().to_owned())
+            .filter(|line| !line.is_empty())
+            .collect()
+    };
+    assert_eq!(lines(out), lines(expected), "{err}");
+}
+
+#[given("the pointer ends its line the other way")]
+fn pointer_with_crlf(scene: &mut Scene) {
+    let pointer = scene.ghyll("grid.current");
+    let text = fs::read_to_string(&pointer).expect("the pointer");
+    fs::write(pointer, text.replace('\n', "\r\n")).expect("the pointer");
 }

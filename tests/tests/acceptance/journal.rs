@@ -8,8 +8,30 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use ghyll::bus::Event;
-use ghyll::session::Session;
-use ghyll::store::disk::{Disk, DiskFile, Entry, Meta};
+use ghyll::files::disk::{Disk, DiskFile, Entry, Meta};
+use ghyll::modal::Attended;
+use ghyll_tests::survive::fixture::copy;
+
+/// What events are called.
+pub const KINDS: [&str; 17] = [
+    "subject-changed",
+    "clock-behind",
+    "pass-opened",
+    "pass-closed",
+    "attestation-requested",
+    "attestation-recorded",
+    "clause-fail-verdict",
+    "insufficient-basis-rounds-exceeded",
+    "escalation-presented",
+    "escalation-resolved",
+    "modal-skipped",
+    "modal-backpressure",
+    "attestation-path-truncated",
+    "attestation-audit-durability-failed",
+    "recovery-attestation-republished",
+    "recovery-attestation-replay",
+    "recovery-pass-aborted-crash",
+];
 
 /// One thing that happened.
 #[derive(Debug, Clone)]
@@ -47,9 +69,20 @@ pub enum Fault {
 struct Kept {
     happened: Vec<Happened>,
     fault: Option<(Fault, String)>,
-    session: Weak<Session>,
-    /// The session dies when an event of this kind is published.
-    crash_on: Option<&'static str>,
+    session: Weak<Attended>,
+    /// When the session dies, and from where to where the bytes are copied
+    /// that it leaves.
+    dies: Option<Death>,
+    leaves: (PathBuf, PathBuf),
+}
+
+/// When a session dies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Death {
+    /// When an event of this kind is published.
+    On(&'static str),
+    /// When a line of the tree is durable, before anything is made of it.
+    Durable,
 }
 
 /// The list, shared by everything that writes to it.
@@ -70,7 +103,7 @@ impl Journal {
     }
 
     /// Whose arrows are looked at when an event is heard.
-    pub fn watch(&self, session: &Arc<Session>) {
+    pub fn watch(&self, session: &Arc<Attended>) {
         self.kept().session = Arc::downgrade(session);
     }
 
@@ -79,17 +112,32 @@ impl Journal {
         self.kept().fault = Some((fault, file.to_owned()));
     }
 
-    /// Has the session die when an event of this kind is published.
-    pub fn crash_on(&self, kind: &'static str) {
-        self.kept().crash_on = Some(kind);
+    /// Has the session die.
+    pub fn dies(&self, death: Death) {
+        self.kept().dies = Some(death);
     }
 
     pub fn is_crashing(&self) -> bool {
-        self.kept().crash_on.is_some()
+        self.kept().dies.is_some()
+    }
+
+    /// Where the bytes are, and where they are copied when the session dies:
+    /// what is written after that, while it unwinds, was never written.
+    pub fn leave(&self, project: &Path, copy: &Path) {
+        self.kept().leaves = (project.to_owned(), copy.to_owned());
+    }
+
+    fn die_if(&self, death: Death) {
+        let now = self.kept().dies.take_if(|at| *at == death).is_some();
+        if now {
+            let (project, to) = self.kept().leaves.clone();
+            copy(&project, &to);
+            panic!("the session dies here");
+        }
     }
 
     /// The session whose events are heard.
-    pub fn session(&self) -> Option<Arc<Session>> {
+    pub fn session(&self) -> Option<Arc<Attended>> {
         self.kept().session.upgrade()
     }
 
@@ -114,15 +162,9 @@ impl Journal {
                 .and_then(Result::ok)
                 .map(|view| view.status.as_str().to_owned());
         }
+        assert!(KINDS.contains(&event.kind()), "{} is no kind", event.kind());
         self.note(Happened::Event(Box::new(heard)));
-        if self
-            .kept()
-            .crash_on
-            .take_if(|kind| *kind == event.kind())
-            .is_some()
-        {
-            panic!("the session dies here");
-        }
+        self.die_if(Death::On(event.kind()));
     }
 
     fn note(&self, happened: Happened) {
@@ -142,7 +184,7 @@ impl Journal {
 
 /// A disk with an ear at it.
 pub struct WatchedDisk {
-    pub disk: ghyll::store::disk::CapDisk,
+    pub disk: ghyll::files::disk::CapDisk,
     pub journal: Journal,
 }
 
@@ -171,8 +213,28 @@ impl Disk for WatchedDisk {
         self.disk.list(dir)
     }
 
+    fn list_meta(&self, dir: &str) -> io::Result<Vec<(Entry, io::Result<Meta>)>> {
+        self.disk.list_meta(dir)
+    }
+
+    fn is_empty(&self, dir: &str) -> io::Result<bool> {
+        self.disk.is_empty(dir)
+    }
+
     fn create_dir(&self, dir: &str) -> io::Result<()> {
         self.disk.create_dir(dir)
+    }
+
+    fn sync_all(&self) -> io::Result<()> {
+        self.disk.sync_all()
+    }
+
+    fn create_new(&self, path: &str, like: &str) -> io::Result<Box<dyn DiskFile>> {
+        Ok(self.watched(path, self.disk.create_new(path, like)?))
+    }
+
+    fn remove_file(&self, path: &str) -> io::Result<()> {
+        self.disk.remove_file(path)
     }
 
     fn sync_dir(&self, dir: &str) -> io::Result<()> {
@@ -228,6 +290,9 @@ impl DiskFile for WatchedFile {
         }
         self.file.sync()?;
         self.journal.note(Happened::Durable(self.path.clone()));
+        if self.path.starts_with("attestations/") {
+            self.journal.die_if(Death::Durable);
+        }
         Ok(())
     }
 

@@ -13,6 +13,7 @@ mod desk;
 mod grid;
 mod journal;
 mod outcomes;
+mod producer;
 mod program;
 mod projects;
 mod restarts;

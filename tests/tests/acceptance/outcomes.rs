@@ -3,13 +3,13 @@
 use cucumber::gherkin::Step;
 use cucumber::then;
 use ghyll::bus::Event;
-use ghyll::engine::Request;
+use ghyll::db::Request;
 use serde_json::Value;
 
 use crate::audit;
 use crate::desk::rows;
 use crate::grid::names;
-use crate::journal::Happened;
+use crate::journal::{Happened, KINDS};
 use crate::scene::Scene;
 
 #[then(regex = r#"^the arrow "(\S+)" is (blocked|unevaluated|provisional|complete)$"#)]
@@ -98,6 +98,15 @@ fn record_stands(scene: &mut Scene, id: String, path: String) {
     assert_eq!(line.path, scene.resolve(&path));
 }
 
+#[then(expr = "the record {string} stands under a pass of its own")]
+fn own_pass(scene: &mut Scene, id: String) {
+    let line = audit::record(scene, &scene.resolve(&id));
+    let pass = &line.json["pass_id"];
+    let others = audit::tree(scene);
+    let same = others.iter().filter(|l| l.json["pass_id"] == *pass);
+    assert_eq!(same.count(), 1, "{pass}");
+}
+
 #[then("the records share one file")]
 fn one_file(scene: &mut Scene) {
     let lines = audit::tree(scene);
@@ -124,8 +133,7 @@ fn truncation(scene: &mut Scene, segments: String) {
 fn finding_tells(scene: &mut Scene, words: String) {
     let findings = scene
         .session()
-        .db()
-        .read(|tx| tx.findings())
+        .read(|reader| reader.findings())
         .expect("findings");
     assert!(
         findings
@@ -161,13 +169,9 @@ fn nobody(scene: &mut Scene) {
 
 #[then(expr = "the index names the operator of {string}:")]
 fn index_names(scene: &mut Scene, id: String, step: &Step) {
-    let row = scene
-        .session()
-        .db()
-        .read(|tx| tx.row(&id))
-        .expect("the index");
+    let row = audit::indexed_row(&scene.session(), &id);
     let wanted = crate::desk::text(&step.table.as_ref().expect("a name").rows[1][0]);
-    assert_eq!(row.expect("the record").rec.op_id, wanted);
+    assert_eq!(row.rec.op_id, wanted);
 }
 
 #[then("the records are, oldest first:")]
@@ -205,8 +209,7 @@ fn record_count(scene: &mut Scene, count: usize) {
     assert_eq!(audit::flat(scene).len(), count);
     let known = scene
         .session()
-        .db()
-        .read(|tx| tx.row_count())
+        .read(|reader| reader.row_count())
         .expect("the index");
     assert_eq!(known, count as u64);
 }
@@ -234,6 +237,7 @@ fn told_in_order(scene: &mut Scene, step: &Step) {
     let table = step.table.as_ref().expect("events");
     let mut kinds = kinds(scene).into_iter();
     for row in &table.rows {
+        assert!(KINDS.contains(&row[0].as_str()), "{} is no kind", row[0]);
         assert!(
             kinds.any(|kind| kind == row[0]),
             "no {} where it belongs in {:?}",
@@ -251,6 +255,7 @@ fn told_times(scene: &mut Scene, kind: String, times: String) {
         "twice" => 2,
         more => more.trim_end_matches(" times").parse().expect("a number"),
     };
+    assert!(KINDS.contains(&kind.as_str()), "{kind} is no kind of event");
     let kinds = kinds(scene);
     assert_eq!(
         kinds.iter().filter(|k| **k == kind).count(),
@@ -267,7 +272,7 @@ fn kinds(scene: &Scene) -> Vec<&'static str> {
         .collect()
 }
 
-#[then("each verdict was on disk, and its arrow still as before, when it was acknowledged:")]
+#[then("each verdict was on disk, and its arrow stood so, when it was acknowledged:")]
 fn acknowledged(scene: &mut Scene, step: &Step) {
     let table = step.table.as_ref().expect("verdicts");
     let mut found = Vec::new();
@@ -402,8 +407,7 @@ fn passes_are(scene: &mut Scene, step: &Step) {
         .iter()
         .map(|id| {
             let pass = session
-                .db()
-                .read(|tx| tx.pass(id))
+                .read(|reader| reader.pass(id))
                 .expect("passes")
                 .expect("the pass");
             vec![pass.arrow_id, pass.status.as_str().to_owned(), pass.reason]
@@ -421,8 +425,7 @@ fn findings_are(scene: &mut Scene, step: &Step) {
     let columns = &table.rows[0];
     let findings = scene
         .session()
-        .db()
-        .read(|tx| tx.findings())
+        .read(|reader| reader.findings())
         .expect("findings");
     let found: Vec<Vec<String>> = findings
         .iter()
@@ -430,7 +433,7 @@ fn findings_are(scene: &mut Scene, step: &Step) {
             let cell = |column: &String| match column.as_str() {
                 "clause" => finding.clause_id.clone(),
                 "type" => finding.kind.clone(),
-                "status" => finding.status.clone(),
+                "status" => finding.status.as_str().to_owned(),
                 "detail" => finding.detail.clone(),
                 "by" => finding.disposed_by.clone(),
                 other => panic!("no column {other:?} about findings"),

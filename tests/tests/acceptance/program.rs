@@ -44,7 +44,12 @@ fn grid_on_disk(scene: &mut Scene) {
     scene.write_grid();
 }
 
-#[given(regex = r"^the program was run: (.*)$")]
+#[given(regex = r"^the program was run: (.*), and exited with (\d)$")]
+fn was_run(scene: &mut Scene, args: String, code: i32) {
+    run(scene, args);
+    exits(scene, code);
+}
+
 #[when(regex = r"^the program is run: (.*)$")]
 fn run(scene: &mut Scene, args: String) {
     scene.said = Some(ghyll(&scene.root(), &args, ""));
@@ -70,6 +75,12 @@ fn exits(scene: &mut Scene, code: i32) {
 fn complains(scene: &mut Scene, words: String) {
     let (_, _, err) = scene.said.as_ref().expect("a run");
     assert!(err.contains(&words), "{err}");
+}
+
+#[then(expr = "it says {string}")]
+fn says(scene: &mut Scene, words: String) {
+    let (_, out, err) = scene.said.as_ref().expect("a run");
+    assert!(out.contains(&words), "{out}\n{err}");
 }
 
 #[then("it prints nothing")]
@@ -106,12 +117,22 @@ fn script(scene: &mut Scene, name: String, step: &Step) {
 #[then(expr = "the report {string} is JUnit without a failure, and names {string}")]
 fn report(scene: &mut Scene, name: String, test: String) {
     let xml = fs::read_to_string(scene.root().join(name)).expect("the report");
-    assert!(xml.contains("<testsuites"), "{xml}");
-    assert!(xml.contains(&format!("name=\"{test}\"/>")), "{xml}");
-    assert!(
-        !xml.contains("<failure") && !xml.contains("<error"),
-        "{xml}"
-    );
+    let report = quick_junit::Report::deserialize_from_str(&xml).expect("JUnit");
+    let suites = &report.test_suites;
+    let mut cases = 0;
+    let mut names = Vec::new();
+    for suite in suites {
+        assert_eq!(suite.tests, suite.test_cases.len(), "{xml}");
+        for case in &suite.test_cases {
+            let success = matches!(case.status, quick_junit::TestCaseStatus::Success { .. });
+            assert!(success, "{xml}");
+            names.push(case.name.as_str());
+        }
+        assert_eq!((suite.failures, suite.errors), (0, 0), "{xml}");
+        cases += suite.tests;
+    }
+    assert_eq!(report.tests, cases, "{xml}");
+    assert!(names.contains(&test.as_str()), "{names:?}");
 }
 
 #[then("a second project replayed with the same clock and seed has the same trail")]
@@ -152,6 +173,7 @@ fn replay(scene: &mut Scene, step: &Step) {
             ..Limits::default()
         },
         log: Arc::new(|_| {}),
+        heap: || 0,
     };
     let report = stage
         .run(step.docstring.as_ref().expect("a script"))

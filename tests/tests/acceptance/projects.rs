@@ -16,6 +16,12 @@ fn an_arrow(scene: &mut Scene, arrow: String, clauses: String) {
         .push(ArrowSketch::new(&text(&arrow), &clauses));
 }
 
+#[when(expr = "the next grid adds the arrow {string} over the clauses {string}, in {string}")]
+fn grid_adds(scene: &mut Scene, arrow: String, clauses: String, context: String) {
+    an_arrow(scene, arrow.clone(), clauses);
+    in_context(scene, arrow, context);
+}
+
 #[given(expr = "the arrow {string} leads from {string} to {string} in {string}, stratum {string}")]
 fn leads(
     scene: &mut Scene,

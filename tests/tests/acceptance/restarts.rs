@@ -6,13 +6,21 @@ use std::thread;
 
 use cucumber::gherkin::Step;
 use cucumber::{given, then, when};
+use ghyll::audit::load::Notice;
+use ghyll::audit::{AttestationStore, Draft, FlatFile};
 use ghyll::bus::Event;
-use ghyll::session::Session;
-use ghyll::status::ArrowStatus;
-use ghyll::store::load::Notice;
+use ghyll::db::Db;
+use ghyll::files::disk::{CapDisk, Disk};
+use ghyll::modal::Attended;
+use ghyll::policy::Policy;
+use ghyll::project::Project;
+use ghyll::session::Submission;
+use ghyll::work::standing;
+use ghyll::work::status::ArrowStatus;
 
 use crate::audit;
 use crate::desk::{lines, rows};
+use crate::journal::Death;
 use crate::scene::{Scene, coded};
 use crate::turns::submission;
 
@@ -21,16 +29,16 @@ fn dies(scene: &mut Scene) {
     scene.end();
 }
 
-/// The verdict is on disk and acknowledged; nothing after that happens.
+/// The verdict is on disk; nothing after that happens.
 #[when(expr = "the session dies right after this verdict is durable:")]
 fn dies_acknowledging(scene: &mut Scene, step: &Step) {
-    scene.journal.crash_on("attestation-recorded");
+    scene.journal.dies(Death::Durable);
     scene.turn(lines(step.table.as_ref().expect("an answer")));
 }
 
 #[when(expr = "the arrow {string} is dispatched, and the session dies when its pass is open")]
 fn dies_dispatching(scene: &mut Scene, arrow: String) {
-    scene.journal.crash_on("pass-opened");
+    scene.journal.dies(Death::On("pass-opened"));
     scene.crashing(|session| {
         let _ = session.dispatch(&arrow);
     });
@@ -46,12 +54,12 @@ fn starts(scene: &mut Scene) {
 #[when("another session is started on the same project")]
 fn second(scene: &mut Scene) {
     let held = Arc::clone(scene.running().expect("a first session"));
-    let project = ghyll::project::Project::open(&scene.root()).expect("the project");
-    let policy = Arc::new(ghyll::policy::Policy::load().expect("the policy"));
+    let project = Project::open(&scene.root()).expect("the project");
+    let policy = Arc::new(Policy::load().expect("the policy"));
     let clock = Arc::new(ghyll::clock::SystemClock);
-    let started = Session::open(project, policy, clock, Arc::default());
+    let started = Attended::open(project, policy, clock, Arc::default());
     drop(held);
-    scene.tried(started.map_err(coded));
+    scene.second = scene.tried(started.map_err(coded));
 }
 
 #[when("the grid moves on to the next version")]
@@ -217,8 +225,7 @@ fn authoritative(scene: &mut Scene, reference: String) {
         .count();
     let findings = scene
         .session()
-        .db()
-        .read(|tx| tx.open_finding_count())
+        .read(|reader| reader.open_finding_count())
         .expect("findings");
     assert_eq!(
         findings, open as u64,
@@ -241,17 +248,60 @@ fn again_otherwise(scene: &mut Scene, id: String, field: String, value: String) 
     });
 }
 
+/// As if the two had been one pass: the arrows' names differ, their files do
+/// not.
+#[when(expr = "the record {word} is on record for the arrow {string} too, as {string}")]
+fn for_another(scene: &mut Scene, id: String, arrow: String, other: String) {
+    let session = scene.session();
+    let context = session
+        .grid()
+        .arrow(&arrow)
+        .expect("the arrow")
+        .context
+        .clone();
+    let row = audit::indexed_row(&session, &id);
+    rerecord(scene, &id, |rec| {
+        rec.hint_json = rec.hint_json.replace(&row.attestation_ref, &other);
+        rec.hint_json = rec.hint_json.replace(
+            &format!("\"arrow_id\":\"{}\"", rec.arrow_id),
+            &format!("\"arrow_id\":\"{arrow}\""),
+        );
+        (rec.attestation_id, rec.arrow_id, rec.context) = (other, arrow, context);
+    });
+}
+
 fn rerecord(scene: &mut Scene, id: &str, change: impl FnOnce(&mut ghyll::policy::Attestation)) {
     let session = scene.session();
-    let row = session
-        .db()
-        .read(|tx| tx.row(id))
-        .expect("the index")
-        .expect("the record");
+    let row = audit::indexed_row(&session, id);
     let mut rec = row.rec;
     change(&mut rec);
-    let recorded = session.store().record(rec);
-    scene.tried(recorded.map_err(|e| (e.code().to_owned(), e.to_string())));
+    let same = rec.attestation_id == id;
+    let attestation_ref = if same {
+        row.attestation_ref
+    } else {
+        rec.attestation_id.clone()
+    };
+    let project = session.project();
+    let disk = CapDisk::new(project.ghyll()).expect("a disk");
+    let policy = Arc::new(Policy::load().expect("the policy"));
+    let db = Arc::new(Db::open(&scene.ghyll("engine.db")).expect("the index"));
+    let bus = Arc::clone(session.bus());
+    let disk: Arc<dyn Disk> = Arc::new(disk);
+    let flat = Box::new(Arc::new(FlatFile::new(Arc::clone(&disk))));
+    let store = AttestationStore::new(policy, db, bus, disk, vec![flat]);
+    let draft = Draft {
+        rec,
+        attestation_ref: attestation_ref.clone(),
+        limits: session.limits(),
+        via: "",
+    };
+    let lock = project.lock("recording again").expect("the lock");
+    let written = store
+        .write(draft, &lock, &mut |tx, recorded| {
+            standing::fold(tx, &attestation_ref, recorded.row.round)
+        })
+        .map(|written| store.publish(store.observe(written)));
+    scene.tried(written.map_err(|e| (e.code().to_owned(), e.to_string())));
 }
 
 #[when(
@@ -292,8 +342,27 @@ fn partial_noted(scene: &mut Scene) {
     );
 }
 
-#[then("the refusal names the process that has the project")]
+#[when(expr = "the other session attests {string} as {string}")]
+fn other_attests(scene: &mut Scene, reference: String, op_id: String) {
+    let other = scene.second.as_ref().expect("another session");
+    let attested = other.attest(&reference, &Submission::default(), &op_id);
+    scene.tried(attested.map_err(coded));
+}
+
+#[given("somebody is in the middle of writing")]
+fn writing(scene: &mut Scene) {
+    let project = Project::open(&scene.root()).expect("the project");
+    scene.lock = Some(project.lock("a long write").expect("the lock"));
+}
+
+#[when("they are done writing")]
+fn done_writing(scene: &mut Scene) {
+    scene.lock = None;
+}
+
+#[then("the refusal names the process that writes")]
 fn names_process(scene: &mut Scene) {
     let (_, words) = scene.refusal.as_ref().expect("a refusal");
     assert!(words.contains(&std::process::id().to_string()), "{words}");
+    assert!(words.contains("a long write"), "{words}");
 }

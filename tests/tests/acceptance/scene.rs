@@ -9,11 +9,13 @@ use std::sync::Arc;
 use cucumber::World;
 use ghyll::bus::{Bus, Event};
 use ghyll::clock::SystemClock;
+use ghyll::files::disk::CapDisk;
+use ghyll::modal::Attended;
 use ghyll::modal::ModalHint;
 use ghyll::policy::Policy;
-use ghyll::project::Project;
-use ghyll::session::{Session, SessionError};
-use ghyll::store::disk::CapDisk;
+use ghyll::project::{Project, SessionLock};
+use ghyll::session::SessionError;
+use ghyll_tests::survive::fixture::copy;
 use tempfile::TempDir;
 
 use crate::desk::{Desk, Line};
@@ -24,12 +26,15 @@ use crate::journal::{Heard, Journal, WatchedDisk, listen};
 #[world(init = Self::new)]
 pub struct Scene {
     dir: TempDir,
+    /// Sessions that died, as they were: nothing of theirs is put in order. What
+    /// they had on disk at that moment lives on elsewhere.
+    graves: Vec<(Arc<Attended>, TempDir)>,
     pub grid: GridSketch,
     /// Who sits down when the first session starts.
     pub op_id: Option<String>,
     /// The newest grid on disk.
     pub version: u64,
-    session: Option<Arc<Session>>,
+    session: Option<Arc<Attended>>,
     pub journal: Journal,
     /// The code the last thing tried failed with, and what it said.
     pub refusal: Option<(String, String)>,
@@ -41,6 +46,10 @@ pub struct Scene {
     pub before: Vec<(String, Vec<u8>)>,
     /// Whether a session died with a question on the screen.
     pub died: bool,
+    /// Another session on the same project.
+    pub second: Option<Attended>,
+    /// Held by somebody who is in the middle of writing.
+    pub lock: Option<SessionLock>,
 }
 
 impl fmt::Debug for Scene {
@@ -62,6 +71,7 @@ impl Scene {
     fn new() -> Self {
         Self {
             dir: tempfile::tempdir().expect("a directory"),
+            graves: Vec::new(),
             grid: GridSketch::default(),
             op_id: None,
             version: 0,
@@ -72,6 +82,8 @@ impl Scene {
             said: None,
             before: Vec::new(),
             died: false,
+            second: None,
+            lock: None,
         }
     }
 
@@ -111,7 +123,7 @@ impl Scene {
         listen(&bus, &self.journal, self.ghyll(""));
         let policy = Arc::new(Policy::load()?);
         let clock = Arc::new(SystemClock);
-        let session = Arc::new(Session::open_on(
+        let session = Arc::new(Attended::open_on(
             project,
             policy,
             clock,
@@ -126,23 +138,30 @@ impl Scene {
         Ok(())
     }
 
-    /// Ends the session as a crash would: nothing is said or put in order.
+    /// Ends the session as a crash would: nothing is said or put in order, no
+    /// destructor runs. The project goes on with the bytes that are on disk.
     pub fn end(&mut self) {
+        let left = tempfile::tempdir().expect("a directory");
+        copy(&self.root(), left.path());
+        self.bury(left);
+    }
+
+    fn bury(&mut self, left: TempDir) {
+        let dir = std::mem::replace(&mut self.dir, left);
         if let Some(session) = self.session.take() {
-            let last = Arc::into_inner(session);
-            assert!(last.is_some(), "somebody else holds the session");
+            self.graves.push((session, dir));
         }
     }
 
     /// The session, started if need be.
-    pub fn session(&mut self) -> Arc<Session> {
+    pub fn session(&mut self) -> Arc<Attended> {
         if self.session.is_none() {
             self.start().expect("a session");
         }
         Arc::clone(self.session.as_ref().unwrap())
     }
 
-    pub fn running(&self) -> Option<&Arc<Session>> {
+    pub fn running(&self) -> Option<&Arc<Attended>> {
         self.session.as_ref()
     }
 
@@ -158,6 +177,16 @@ impl Scene {
                 None
             }
         }
+    }
+
+    /// What was to be given is so.
+    pub fn expect_done(&self) {
+        assert_eq!(self.refusal, None, "what is given went wrong");
+    }
+
+    /// The refusal, if it is another than this.
+    pub fn refused_but_for(&self, code: &str) -> Option<&(String, String)> {
+        self.refusal.as_ref().filter(|refusal| refusal.0 != code)
     }
 
     /// One turn: what is pending is asked, and answered from `lines`.
@@ -178,13 +207,17 @@ impl Scene {
 
     /// Does what kills the session. What is on disk then is what a crash
     /// leaves; the rest of it is thrown away.
-    pub fn crashing(&mut self, deadly: impl FnOnce(&Session)) {
+    pub fn crashing(&mut self, deadly: impl FnOnce(&Attended)) {
         let session = self.session();
+        let left = tempfile::tempdir().expect("a directory");
+        self.journal.leave(&self.root(), left.path());
         let died = catch_unwind(AssertUnwindSafe(|| deadly(&session)));
         assert!(died.is_err(), "the session died");
+        let early = self.journal.is_crashing();
+        assert!(!early, "it died of something else");
         self.died = true;
         drop(session);
-        self.end();
+        self.bury(left);
     }
 
     pub fn events(&self) -> Vec<Heard> {

@@ -4,7 +4,8 @@ use cucumber::gherkin::Step;
 use cucumber::given;
 use cucumber::when;
 use ghyll::modal::{StubAnswer, VerdictAnswer};
-use ghyll::session::Submission;
+use ghyll::session::{Submission, Via};
+use ghyll::work::Verdict;
 
 use crate::audit;
 use crate::desk::{Act, Line, lines, rows, text};
@@ -12,6 +13,11 @@ use crate::journal::Fault;
 use crate::scene::{Scene, coded};
 
 #[given(expr = "the arrow {string} was dispatched")]
+fn was_dispatched(scene: &mut Scene, arrow: String) {
+    dispatch(scene, arrow);
+    scene.expect_done();
+}
+
 #[when(expr = "the arrow {string} is dispatched")]
 #[when(expr = "the arrow {string} is dispatched again")]
 fn dispatch(scene: &mut Scene, arrow: String) {
@@ -20,6 +26,12 @@ fn dispatch(scene: &mut Scene, arrow: String) {
 }
 
 #[given("the operator answered:")]
+fn answered(scene: &mut Scene, step: &Step) {
+    answers(scene, step);
+    // Leaving is how a table ends before the questions do.
+    assert!(scene.refused_but_for("modal-left").is_none());
+}
+
 #[when("the operator answers:")]
 #[when("at the next turn the operator answers:")]
 fn answers(scene: &mut Scene, step: &Step) {
@@ -31,7 +43,6 @@ fn no_answer(scene: &mut Scene) {
     scene.turn(Vec::new());
 }
 
-#[given(expr = "{string} answered:")]
 #[when(expr = "{string} answers:")]
 fn answers_as(scene: &mut Scene, op_id: String, step: &Step) {
     scene.session().set_op_id(Some(&op_id)).expect("an op-id");
@@ -53,7 +64,7 @@ fn gives_name(scene: &mut Scene, step: &Step) {
 #[when(expr = "this operator attests {string}:")]
 fn named_attests(scene: &mut Scene, reference: String, step: &Step) {
     let submission = Submission {
-        verdict: "pass".to_owned(),
+        verdict: Verdict::Pass,
         ..Submission::default()
     };
     let recorded = scene
@@ -70,7 +81,7 @@ fn named(step: &Step) -> String {
 #[when(regex = r"^the operator passes the clauses C(\d+) to C(\d+)$")]
 fn passes_many(scene: &mut Scene, from: u32, to: u32) {
     let pass = Submission {
-        verdict: "pass".to_owned(),
+        verdict: Verdict::Pass,
         ..Submission::default()
     };
     let line = |n| Line {
@@ -80,12 +91,18 @@ fn passes_many(scene: &mut Scene, from: u32, to: u32) {
     scene.turn((from..=to).map(line).collect());
 }
 
+#[given(expr = "the file {string} appears in the project")]
 #[when(expr = "the file {string} appears in the project")]
 fn file_appears(scene: &mut Scene, name: String) {
     std::fs::write(scene.root().join(name), "").expect("the file");
 }
 
 #[given(expr = "{string} attested:")]
+fn attested(scene: &mut Scene, op_id: String, step: &Step) {
+    attests(scene, op_id, step);
+    scene.expect_done();
+}
+
 #[when(expr = "{string} attests:")]
 fn attests(scene: &mut Scene, op_id: String, step: &Step) {
     for row in rows(step.table.as_ref().expect("verdicts")) {
@@ -105,25 +122,28 @@ pub fn submission(row: &std::collections::HashMap<String, String>) -> Submission
     let cell = |name: &str| row.get(name).cloned().unwrap_or_default();
     let locations = cell("locations");
     Submission {
-        verdict: row["verdict"].clone(),
+        verdict: Verdict::parse(&row["verdict"]).expect("a verdict"),
         inspected: locations
             .split(", ")
             .map(text)
             .filter(|l| !l.is_empty())
             .collect(),
         residue: text(&cell("note")),
+        via: Via::Command,
+        ..Submission::default()
     }
 }
 
 #[given("the project's beginning was attested by \"alice\"")]
 fn begun(scene: &mut Scene) {
     attest_beginning(scene, "alice".to_owned());
+    scene.expect_done();
 }
 
 #[when(expr = "{string} attests the project's beginning")]
 #[when(expr = "{string} attests the project's beginning again")]
 fn attest_beginning(scene: &mut Scene, op_id: String) {
-    let made = scene.session().init_attest(&text(&op_id));
+    let made = scene.session().init_attest(&text(&op_id), Via::Command);
     scene.tried(made.map_err(coded));
 }
 
@@ -164,9 +184,11 @@ fn rounds(scene: &mut Scene, count: u32) {
         let first = pending.iter().min_by(|a, b| a.clause_id.cmp(&b.clause_id));
         let request = first.expect("something waits");
         let submission = Submission {
-            verdict: "insufficient-basis".to_owned(),
+            verdict: Verdict::InsufficientBasis,
             inspected: Vec::new(),
             residue: format!("no basis, {round}"),
+            via: Via::Command,
+            ..Submission::default()
         };
         session.submit(request, &submission).expect("a verdict");
     }
@@ -174,6 +196,6 @@ fn rounds(scene: &mut Scene, count: u32) {
 
 #[given(expr = "the clause C1 of {string} went three rounds without a basis")]
 fn three_rounds(scene: &mut Scene, arrow: String) {
-    dispatch(scene, arrow);
+    was_dispatched(scene, arrow);
     rounds(scene, 3);
 }

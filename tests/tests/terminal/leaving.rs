@@ -15,7 +15,7 @@ const CTRL_D: &str = "\u{4}";
 /// The next session asks this ref first.
 fn asks_first(project: &Path, name: &str) {
     let pane = Pane::run(project, &[]);
-    pane.sees(&format!("asked: {name}"));
+    pane.sees(&format!("{name} "));
     pane.prompt(VERDICT);
 }
 
@@ -138,4 +138,35 @@ fn a_signal_or_a_closed_window_leaves_cleanly() {
     assert_eq!(fields(project.path(), "verdict"), [""; 0]);
     // The lock is let go of, and everything is asked again.
     asks_first(project.path(), "att-A-checkout-C1-v1, round 1");
+}
+
+#[test]
+fn ctrl_c_while_a_command_runs_calls_it_off_and_the_session_goes_on() {
+    let project = project();
+    let grid = project.path().join(".ghyll/grid.v1.yaml");
+    let text = std::fs::read_to_string(&grid).unwrap();
+    let text = text.replacen(
+        "eval: attested",
+        "eval: machine\n        run: [sh, -c, 'touch running; sleep 2; touch late; sleep 600']\n        timeout-s: 900",
+        1,
+    );
+    std::fs::write(&grid, text).unwrap();
+    let running = project.path().join("running");
+    let mut pane = Pane::run(project.path(), &["--op-id", "alice"]);
+    for _ in 0..2 {
+        pane.answer(GHYLL, "/run-arrow A-checkout");
+        while !running.exists() {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        pane.keys(CTRL_C);
+        pane.sees("A-checkout, C1: sh was ended before it was done");
+        std::fs::remove_file(&running).unwrap();
+    }
+    pane.answer(GHYLL, "/passes");
+    pane.sees("open");
+    pane.prompt(GHYLL);
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    assert!(!project.path().join("late").exists(), "it runs on");
+    pane.keys("/exit\r");
+    assert_eq!(pane.exit_code(), 0);
 }

@@ -4,6 +4,8 @@
 #![cfg(unix)]
 
 mod leaving;
+mod paging;
 mod pane;
+mod recorded;
 mod seeing;
 mod typing;

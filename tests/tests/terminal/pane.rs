@@ -11,7 +11,9 @@ use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system}
 /// How long anything may take to show.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// High enough that nothing scrolls away.
-const ROWS: u16 = 200;
+const ROWS: u16 = 400;
+/// As wide as a terminal is at first.
+pub const COLUMNS: u16 = 80;
 
 /// The binary.
 pub fn ghyll() -> PathBuf {
@@ -105,6 +107,17 @@ impl Pane {
         )
     }
 
+    /// A shell in a directory, that looks for programs in another first.
+    pub fn shell(directory: &Path, programs: &Path) -> Self {
+        let mut command = CommandBuilder::new("/bin/sh");
+        let path = std::env::var("PATH").unwrap_or_default();
+        command.cwd(directory);
+        command.env("PATH", format!("{}:{path}", programs.display()));
+        command.env("PS1", "$ ");
+        command.env_remove("ENV");
+        Self::start(command, &["-i"], "<nowhere>".to_owned())
+    }
+
     /// `ghyll run` on a project, 80 columns wide.
     pub fn run(project: &Path, arguments: &[&str]) -> Self {
         Self::run_with(project, arguments, &[])
@@ -125,16 +138,44 @@ impl Pane {
         )
     }
 
-    fn start(mut command: CommandBuilder, arguments: &[&str], root: String) -> Self {
+    /// Any command on a project, on a screen of so many rows.
+    pub fn low(project: &Path, arguments: &[&str], variables: &[(&str, &str)], rows: u16) -> Self {
+        let mut command = CommandBuilder::new(ghyll());
+        command.arg("--dir");
+        command.arg(project);
+        for (name, value) in variables {
+            command.env(name, value);
+        }
+        let root = project.canonicalize().unwrap().display().to_string();
+        Self::start_on(command, arguments, root, rows)
+    }
+
+    fn start(command: CommandBuilder, arguments: &[&str], root: String) -> Self {
+        Self::start_on(command, arguments, root, ROWS)
+    }
+
+    fn start_on(mut command: CommandBuilder, arguments: &[&str], root: String, rows: u16) -> Self {
         let size = PtySize {
-            rows: ROWS,
-            cols: 80,
+            rows,
+            cols: COLUMNS,
             pixel_width: 0,
             pixel_height: 0,
         };
         let pair = native_pty_system().openpty(size).unwrap();
         command.args(arguments);
         command.env("TERM", "xterm");
+        // What is offered of git's, or turns pages, is the test's to say.
+        if command.get_env("GIT_CONFIG_GLOBAL") == std::env::var_os("GIT_CONFIG_GLOBAL").as_deref()
+        {
+            command.env("GIT_CONFIG_GLOBAL", "/dev/null");
+        }
+        command.env("GIT_CONFIG_NOSYSTEM", "1");
+        command.env_remove("GHYLL_OP_ID");
+        for pager in ["GHYLL_PAGER", "PAGER"] {
+            if command.get_env(pager) == std::env::var_os(pager).as_deref() {
+                command.env(pager, "");
+            }
+        }
         if command.get_env("NO_COLOR") != Some(std::ffi::OsStr::new("1")) {
             command.env_remove("NO_COLOR");
         }
@@ -143,7 +184,7 @@ impl Pane {
         let keys = pair.master.take_writer().unwrap();
         let mut output = pair.master.try_clone_reader().unwrap();
         let screen = Arc::new(Mutex::new(Screen {
-            parser: vt100::Parser::new(ROWS, 80, 0),
+            parser: vt100::Parser::new(rows, COLUMNS, 0),
             bytes: Vec::new(),
         }));
         let shown = Arc::clone(&screen);
@@ -185,7 +226,7 @@ impl Pane {
     pub fn prompt(&self, prompt: &str) {
         self.wait(prompt, |screen, new| {
             let (row, _) = screen.cursor_position();
-            let line = screen.rows(0, 80).nth(row.into()).unwrap_or_default();
+            let line = screen.rows(0, COLUMNS).nth(row.into()).unwrap_or_default();
             line.trim_end() == prompt.trim_end() && new.contains(prompt.trim_end())
         });
     }
@@ -223,6 +264,11 @@ impl Pane {
             .map(redact)
             .collect();
         text.join("\n").trim_end().to_owned()
+    }
+
+    /// Looks at the screen itself.
+    pub fn screen<T>(&self, look: impl FnOnce(&vt100::Screen) -> T) -> T {
+        look(self.screen.lock().unwrap().parser.screen())
     }
 
     /// All that was shown, escape sequences too.

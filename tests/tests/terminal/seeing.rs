@@ -1,6 +1,8 @@
 //! What an operator sees, word for word.
 
-use super::pane::{Pane, fields, project};
+use std::process::Command;
+
+use super::pane::{Pane, fields, ghyll, project};
 
 const VERDICT: &str = "Verdict [p/f/i/s]: ";
 const WHERE: &str = "Where, comma-separated: ";
@@ -38,6 +40,31 @@ fn a_session_from_the_first_verdict_to_an_escalation() {
     pane.answer(GHYLL, "/exit");
     pane.exit_code();
     insta::assert_snapshot!(pane.text());
+}
+
+#[test]
+fn what_others_ask_and_decide_is_told_above_the_line_being_typed() {
+    let project = project();
+    let other = |arguments: &[&str]| {
+        let mut command = Command::new(ghyll());
+        command.arg("--dir").arg(project.path()).args(arguments);
+        assert!(command.output().unwrap().status.code() < Some(2));
+    };
+    let mut pane = Pane::run(project.path(), &["--op-id", "alice"]);
+    pane.prompt(GHYLL);
+    pane.keys("/hel");
+    pane.sees("l");
+    other(&["dispatch", "A-checkout"]);
+    pane.sees("Asked: att-A-checkout-C1-v1");
+    other(&["attest", "A-checkout/C1", "pass", "--op-id", "bob"]);
+    pane.sees("bob recorded att-A-checkout-C1-v1: pass.");
+    // What was typed is there yet.
+    pane.keys("p\r");
+    pane.sees("said to the model");
+    // A command is a turn: what others asked is put after it.
+    pane.sees("The payment scenarios name the amounts");
+    pane.answer(VERDICT, "/exit");
+    pane.exit_code();
 }
 
 #[test]

@@ -30,6 +30,29 @@ fn a_paste_of_a_whole_session_is_as_many_answers_as_it_has_lines() {
 }
 
 #[test]
+fn a_bracketed_paste_is_answers_at_a_verdict_and_one_note_at_a_note() {
+    let project = project();
+    let mut pane = Pane::run(project.path(), &["--op-id", "alice"]);
+    pane.answer(GHYLL, "/run-arrow A-checkout");
+    pane.prompt(VERDICT);
+    pane.keys("\u{1b}[200~p\r\nf\r\nfeatures/payment.feature:1\r\n\u{1b}[201~\r");
+    pane.prompt(VERDICT);
+    pane.keys("i\r");
+    pane.prompt(NOTE);
+    pane.keys("\u{1b}[200~/exit is text here\n\tp\n\u{1b}[201~");
+    pane.keys("\r");
+    pane.sees("A note of 2 lines, 21 of 16384 bytes");
+    pane.answer(GHYLL, "quit");
+    assert_eq!(pane.exit_code(), 0);
+    let verdicts = ["pass", "fail", "insufficient-basis"];
+    assert_eq!(fields(project.path(), "verdict"), verdicts);
+    assert_eq!(
+        records(project.path())[2]["unit_payload_json"],
+        r#"{"residue":"/exit is text here\n\tp"}"#
+    );
+}
+
+#[test]
 fn a_note_of_16_kib_is_typed_and_recorded_whole_and_one_byte_more_is_asked_again() {
     let project = project();
     let mut pane = Pane::run(project.path(), &["--op-id", "alice"]);
@@ -101,7 +124,7 @@ fn a_line_can_be_edited_completed_and_recalled_and_evidence_is_never_kept() {
     pane.answer(VERDICT, "s");
     pane.answer(
         GHYLL,
-        "/attest att-A-checkout-C1-v1 fail --inspected secret-place",
+        "/attest att-A-checkout-C1-v1 fail --inspected secret-place --keep",
     );
     pane.answer(VERDICT, "s");
     pane.answer(VERDICT, "/op-id bob");
@@ -183,4 +206,35 @@ fn a_note_can_be_written_in_an_editor() {
         fields(project.path(), "unit_payload_json"),
         [r#"{"residue":"typed: in the editor"}"#]
     );
+}
+
+#[test]
+fn a_place_named_before_is_shown_and_opened_in_the_editor() {
+    let project = project();
+    let editor = project.path().join("editor");
+    std::fs::write(&editor, "echo \"opened $1 ${2##*/}\"\n").unwrap();
+    let command = format!("sh {}", editor.display());
+    let mut pane = Pane::run_with(
+        project.path(),
+        &["--op-id", "alice"],
+        &[("VISUAL", &command)],
+    );
+    pane.answer(GHYLL, "/run-arrow A-checkout");
+    pane.answer(VERDICT, "f");
+    pane.answer(WHERE, "features/payment.feature:42-44");
+    pane.answer(VERDICT, "p");
+    pane.answer(VERDICT, "p");
+    pane.answer(GHYLL, "/run-arrow A-checkout");
+    pane.sees("   43 │ ");
+    pane.answer(VERDICT, "o");
+    pane.sees("opened +42 payment.feature");
+    pane.answer(VERDICT, "o features/payment.feature:7");
+    pane.sees("opened +7 payment.feature");
+    pane.answer(VERDICT, "o nowhere.rs");
+    pane.sees("There is no file nowhere.rs in the project.");
+    pane.answer(VERDICT, "?");
+    pane.sees("finding #1 resolved");
+    pane.prompt(VERDICT);
+    pane.keys("/exit\r");
+    assert_eq!(pane.exit_code(), 0);
 }

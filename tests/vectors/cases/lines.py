@@ -123,12 +123,28 @@ def build():
         "tree": "v1/h-e3b0c44298fc1c149afbf4c8996fb924/stratum-design/analyst__architect/a_b.jsonl"})
     shared = written([record(context="a/b"), record(context="a_b", attestation_id="x.r9")])
     file("two identities in one file", shared, [[], []], surface={"tree": HERE.replace("checkout", "a_b")})
-    file("largest version", written(rounds(1, grid_version=2**64 - 1)), [[]],
-         surface={"tree": HERE.replace("v1", "v18446744073709551615")})
+    file("largest version", written(rounds(1, grid_version=2**53 - 1)), [[]],
+         surface={"tree": HERE.replace("v1", "v9007199254740991")})
     ids = [record(attestation_id=text) for text in
            ("a.r2", "a.r10", "a.r1", "a.r0", "a.r02", "a.r", "a.r2x", "a.r2.r3", "a.r4294967295",
-            "a.r4294967296", "a.r99999999999999999999", "a.R2", "r2", "a.r+2", "a.r２")]
-    file("ids and their rounds", written(ids), [[]] * len(ids))
+            "a.r4294967296", "a.r99999999999999999999", "a.R2", "r2", "a.r+2", "a.r２", "\"é\\\n\".r3")]
+    file("ids and their rounds", written(ids), [
+        ["attestation-id-malformed"] if policy.split_id(rec["attestation_id"])[1] == 0 else [] for rec in ids])
+    file("versions out of range", written([record(grid_version=version) for version in (0, 2**53, 2**64 - 1)]),
+         [["attestation-grid-version-invalid"]] * 3, surface="flat")
+    given = {"arrow_id": "A-checkout", "clause_id": "C1", "concept": "x \"y\"", "attestation_ref": "r",
+             "subject": "5e" * 32, "locations": ["a.rs:1"], "basis": "b\n", "residue": "é"}
+    file("a hint with all its keys", written([record(hint_json=policy.encode_hint(given))]), [[]])
+    file("hints of other records", written([
+        record(hint_json=policy.encode_hint({**given, **other}))
+        for other in ({"arrow_id": "A"}, {"clause_id": "C2"}, {"subject": "5E" * 32}, {"basis": "x" * 4097})]),
+        [["attestation-hint-malformed"]] * 4)
+    file("lines that share much with the one before", written([
+        record(op_id=op, source_role=role, context=context, pass_id="p")
+        for op, role, context in (("a", "s", "c"), ("a", "s", "c"), ("a b", "s", "c"), ("a b", "s", "d"),
+                                  ("a", "a__b", "c"), ("a", "a__b", "c"), ("a", "operator", "c"), ("a", "s", "c"))]),
+        [[], [], ["op-id-invalid-characters"], ["op-id-invalid-characters"], ["attestation-role-invalid"],
+         ["attestation-role-invalid"], ["attestation-self-cert-forbidden"], []], surface="flat")
 
     # Where a check goes on.
     go_on = {"bytes": len(whole[0]) + 1, "lines": 1, "chain": json.loads(whole[0])["chain"]}
@@ -311,6 +327,8 @@ def build():
     old("no adversary, reason, context and stratum",
         legacy(drop=["adversary_role", "reason", "context", "stratum"]), context="")
     old("no version", legacy(drop=["grid_version"]), grid_version=0)
+    old("version zero", legacy(grid_version=0), ["attestation-grid-version-invalid"])
+    old("no version, in the tree", legacy(drop=["grid_version"]), surface={"tree": HERE.replace("v1", "v0")})
     old("no op-id", legacy(drop=["op_id"]), ["attestation-op-id-empty"])
     old("no time", legacy(drop=["timestamp"]), ["attestation-timestamp-invalid"])
     old("no fraction", legacy(timestamp="2026-03-04T10:11:12Z"), timestamp="2026-03-04T10:11:12.000000000Z")

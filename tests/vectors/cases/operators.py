@@ -23,7 +23,9 @@ def build():
         ("non-ascii letters", "zoë.müller"),
         ("cjk", "山田太郎"),
         ("emoji", "🦊"),
-        ("combining mark", "e\u0301ve"),
+        ("combining mark that composes with nothing", "q\u0307"),
+        ("marks in order", "q\u0323\u0307"),
+        ("hangul syllable", "각"),
         ("right-to-left letters without override", "דוד"),
         ("quotation mark", 'al"ice'),
         ("braces and brackets", "{[alice]}"),
@@ -38,9 +40,6 @@ def build():
         ("private use character", "\ue000"),
         ("last code point", "a\U0010ffff"),
         ("unassigned code point", "a\u0378"),
-        ("braille blank is no whitespace", "a\u2800"),
-        ("hangul filler is no format character", "a\u3164"),
-        ("variation selector is a mark", "a\ufe0f"),
         ("dot then dash inside", "a.-b"),
     ]:
         op(name, op_id)
@@ -114,8 +113,80 @@ def build():
         ("musical begin beam", "a\U0001d173b"),
         ("language tag", "a\U000e0001b"),
         ("tag letter", "a\U000e0061b"),
+        ("combining grapheme joiner", "a\u034fb"),
+        ("hangul lead filler", "a\u115fb"),
+        ("hangul vowel filler", "a\u1160b"),
+        ("khmer inherent vowel", "a\u17b4b"),
+        ("mongolian variation selector", "a\u180bb"),
+        ("hangul filler", "a\u3164b"),
+        ("halfwidth hangul filler", "a\uffa0b"),
+        ("variation selector", "a\ufe0fb"),
+        ("variation selector supplement", "a\U000e0100b"),
+        ("ignorable, not assigned", "a\ufff0b"),
+        ("braille without dots", "a\u2800b"),
+        ("khitan filler", "a\U00016fe4b"),
+        ("null notehead", "a\U0001d159b"),
+        ("egyptian blank", "a\U00013441b"),
+        ("decomposed", "zoe\u0308"),
+        ("marks out of order", "q\u0307\u0323"),
+        ("angstrom sign", "\u212bke"),
+        ("singleton", "\u2126"),
+        ("excluded from composition", "\u0958"),
+        ("compatibility ideograph", "\uf900"),
+        ("hangul letters", "\u1100\u1161"),
+        ("hangul tail behind a syllable", "\uac00\u11a8"),
+        ("starters that compose", "\u09c7\u09be"),
     ]:
         op(name, op_id, INVALID)
+
+    def grid(name, id, code=None):
+        out.add("check-grid-id", "grid id: " + name, {"id": id}, code=code)
+
+    for name, id in [
+        ("empty", ""), ("arrow", "A-checkout"), ("blank inside", "two words"), ("slash", "a/b"),
+        ("dots", ".."), ("json", '{"a":1}'), ("other scripts", "山田"), ("composed", "zoë"),
+        ("very long", repeat("é", 10_000)), ("private use", "\ue000"),
+    ]:
+        grid(name, id)
+    for name, id in [
+        ("only a blank", " "), ("blank in front", " a"), ("blank behind", "a "), ("tab", "a\tb"),
+        ("nul", "a\0b"), ("c1", "a\x9bb"), ("no-break space", "a\u00a0b"), ("em space", "a\u2003b"),
+        ("line separator", "a\u2028b"), ("zero-width space", "a\u200bb"), ("override", "a\u202eb"),
+        ("byte order mark", "\ufeffa"), ("annotation anchor", "A-x\ufff9"), ("filler", "a\u3164"),
+        ("variation selector", "a\ufe0f"), ("braille without dots", "\u2800"),
+        ("decomposed", "zoe\u0308"), ("ohm sign", "\u2126"),
+    ]:
+        grid(name, id, "grid-id-invalid-characters")
+
+    def looks(name, text, expect):
+        out.add("skeleton", "skeleton: " + name, {"text": text}, expect=expect)
+
+    looks("empty", "", "")
+    looks("plain", "A-x", "A-x")
+    looks("digits", "C10", "ClO")
+    looks("one for two", "farm", "farrn")
+    looks("cyrillic", "\u0440\u0430\u0443\u0440al", "paypal")
+    looks("greek", "\u0391", "A")
+    looks("fullwidth", "\uff21", "A")
+    looks("mathematical", "\U0001d41a", "a")
+    looks("dashes", "A\u2010\u2011\u2013\u2212x", "A----x")
+    looks("blanks", "a\u00a0b\u2003c", "a b c")
+    looks("two for one", "\u2225", "ll")
+    looks("what is not seen is dropped", "A-\u200bx\ufe0f\ufff0\u3164", "A-x")
+    looks("composed is taken apart", "zo\u00eb", "zoe\u0308")
+    looks("marks are put in order", "q\u0307\u0323", "q\u0323\u0307")
+    looks("long", repeat("\u0430", 20_000), "a" * 20_000)
+
+    def key(name, role, expect):
+        out.add("role-key", "role: " + name, {"role": role}, expect=expect)
+
+    key("plain", "analyst", "analyst")
+    key("case and blanks", " \tANALYST\u3000", "analyst")
+    key("beyond ascii", "ÄRZTIN", "ärztin")
+    key("empty", "", "")
+    key("blank inside", "two  Words", "two  words")
+    key("dotted capital i", "\u0130", "i\u0307")
+    out.add("unshown", "what may not be shown", {})
 
     assert out.count("validate-op-id") >= 60
     return out

@@ -256,5 +256,33 @@ def build():
          context="*", stratum=".", source_role="a.", target_role=".b", pass_id="p..",
          substituted=["stratum"])
 
+    def belong(folder, good=(), bad=()):
+        names = [*good, *bad]
+        out.add("belong", "belong below %r" % folder[:60], {"folder": folder, "names": names},
+                expect=[True] * len(good) + [False] * len(bad))
+
+    belong("", ["v0", "v1", "v10", "v9007199254740991"],
+           ["v00", "v01", "v", "V1", "v-1", "v+1", "v1 ", "v9007199254740992", "v99999999999999999999", "x",
+            "", ".", "..", "._v1", "v1.bak", "v１"])
+    belong("v1", ["checkout", "a.b", ".hidden", "-", "_", "h-0", "init", repeat("x", 255)],
+           ["", ".", "..", "a b", "a.", "é", "CON", "nul.txt", "a:b", "a\\b", "a/b", repeat("x", 256)])
+    belong("v1/c", ["stratum-s", "stratum-init", "stratum--", "stratum-stratum-"],
+           ["stratum-", "stratum-CON", "stratum-a.", "strata-s", "s", "Stratum-s", "stratum-a b"])
+    belong("v1/c/stratum-s", ["a__b", "a__b__c", "__", "h-e3b0c44298fc1c149afbf4c8996fb924"],
+           ["init", "a_b", "h-0", "h-E3b0c44298fc1c149afbf4c8996fb924", "a__b.", "a__b "])
+    belong("v1/init/stratum-init", ["init", "a__b"], ["Init", "init_"])
+    belong("v1/init/stratum-s", ["a__b"], ["init"])
+    belong("v1/c/stratum-s/a__b", ["p1.jsonl", ".jsonl.jsonl", "h-0.jsonl", repeat("x", 249, "", ".jsonl")],
+           ["p1", ".jsonl", "p1.jsonl~", "p1.JSONL", "._p1.jsonl.tmp", "p..jsonl", "p 2.jsonl", "nul.jsonl",
+            "com1.x.jsonl", repeat("x", 250, "", ".jsonl"), "p1 (conflicted copy).jsonl"])
+    belong("v1/c/stratum-s/a__b/p1.jsonl", (), ["x", "p1.jsonl"])
+    belong("v0", ["checkout"])
+    belong("v00", (), ["checkout"])
+    belong("v1/c d", (), ["stratum-s"])
+    belong("v1/c/s", (), ["a__b"])
+    belong("v1/", (), ["checkout"])
+    belong("/v1", (), ["checkout"])
+    belong("v2")
+
     assert out.count("encode-attestation-path") >= 200
     return out

@@ -1,5 +1,6 @@
 """What is a valid record, how one reads as a line, and ids."""
 
+import policy
 from cases import LIMITS, Cases, record, repeat
 
 NOTE = '{"residue":"looked"}'
@@ -24,15 +25,13 @@ def build():
     valid("on the spot", kind="on-the-spot", clause_id="", attestation_id="att-A-checkout-v1")
     valid("on the spot by init", kind="on-the-spot", clause_id="", attested_by_role="init")
     valid("three roles", adversary_role="skeptic")
-    valid("a hint", hint_json='{"arrow_id":"A","concept":"x"}')
+    valid("a hint", hint_json='{"arrow_id":"A-checkout","concept":"x"}')
     valid("a hint of another shape", hint_json=' { "any" : [ 1 , null , {} ] } ')
     valid("a payload in another order", unit="write-residue-note",
           unit_payload_json=' {"residue": "x", "inspected": ["a"]} ')
     valid("empty locations spelled out", unit_payload_json='{"inspected":[],"residue":""}')
     valid("context and stratum empty", context="", stratum="")
     valid("roles empty", source_role="", target_role="")
-    valid("version zero", grid_version=0)
-    valid("largest version", grid_version=2**64 - 1)
     valid("an id of any shape", attestation_id="x")
     valid("an op-id of json", op_id='{"a":"b"}')
 
@@ -168,6 +167,32 @@ def build():
     valid("hint: beyond any double", hint_json='{"a":[1e999,-0,0.1e-999]}')
     valid("hint: a key twice", hint_json='{"a":1,"a":2}')
 
+    hinted = "attestation-hint-malformed"
+    valid("hint: of this arrow and clause", hint_json='{"arrow_id":"A-checkout","clause_id":"C1","subject":"%s"}' % CHAIN)
+    valid("hint: of another arrow", hinted, hint_json='{"arrow_id":"A-cart"}')
+    valid("hint: of another clause", hinted, hint_json='{"clause_id":"C2"}')
+    valid("hint: of no clause", hinted, hint_json='{"clause_id":""}')
+    valid("hint: on the spot, of a clause", hinted, kind="on-the-spot", clause_id="", hint_json='{"clause_id":"C1"}')
+    valid("hint: on the spot, of the arrow", kind="on-the-spot", clause_id="",
+          hint_json='{"arrow_id":"A-checkout","clause_id":""}')
+    valid("hint: of another ref", hint_json='{"attestation_ref":"att-x-v1"}')
+    valid("hint: a subject that is none", hinted, hint_json='{"subject":"none"}')
+    valid("hint: a location that is none", hinted, hint_json='{"locations":[1]}')
+    valid("hint: basis too long", hinted, hint_json=repeat("x", 4097, '{"basis":"', '"}'))
+
+    # Rounds and versions.
+    for digits in ("2", "10", "999999", "1000000"):
+        valid("round " + digits, attestation_id="a.r" + digits)
+    for digits in ("0", "1", "02", "1000001", "4294967298", "99999999999999999999"):
+        valid("round " + digits, "attestation-id-malformed", attestation_id="a.r" + digits)
+    for name in ("a.r", "a.r2x", "a.R1", ".r1", "a.r+1", "a.r１"):
+        valid("no round at all: " + name, attestation_id=name)
+    valid("largest version", grid_version=2**53 - 1)
+    for number in (0, 2**53, 2**63, 2**64 - 1):
+        valid("version %d" % number, "attestation-grid-version-invalid", grid_version=number)
+    valid("a round comes behind evidence", "verdict-unit-invalid", attestation_id="a.r1", unit="?")
+    valid("a version comes behind a round", "attestation-id-malformed", attestation_id="a.r1", grid_version=0)
+
     # Reason.
     valid("reason: 4096 bytes", reason=repeat("x", 4096))
     valid("reason: 4097 bytes", "attestation-reason-invalid", reason=repeat("x", 4097))
@@ -281,7 +306,42 @@ def build():
     line("line: a mebibyte and one", code="attestation-line-too-long", reason=repeat("x", rest + 1))
     line("line: a mebibyte by escaping", code="attestation-line-too-long", reason=repeat("\x01", 180_000))
 
+    def annotated(name, reason, via="", substituted=(), expect=None):
+        code = None if expect is not None else "attestation-reason-invalid"
+        args = {"reason": reason, "via": via, "substituted": list(substituted)}
+        out.add("annotate-reason", "annotate: " + name, args, expect=expect, code=code)
+
+    annotated("nothing", "", expect="")
+    annotated("nothing to add", " said ", expect=" said ")
+    for way in ("terminal", "pipe", "command", "script"):
+        annotated(way, "said", way, expect="said via:" + way)
+    annotated("only the way", "", "pipe", expect="via:pipe")
+    annotated("only a segment", "", "", ["pass-id"], expect="path-truncated:pass-id")
+    annotated("everything", "said", "script", ["context", "stratum", "role-pair", "pass-id"],
+              expect="said via:script path-truncated:context path-truncated:stratum"
+                     " path-truncated:role-pair path-truncated:pass-id")
+    annotated("3072 bytes", repeat("é", 1536), "terminal", expect="é" * 1536 + " via:terminal")
+    annotated("3074 bytes", repeat("é", 1537))
+    annotated("a control character", "a\nb")
+    annotated("another way", "", "mail")
+    annotated("another segment", "", "", ["version"])
+    annotated("too many segments", "", "", ["context"] * 200)
+
+    for number, verdict in enumerate(policy.SEVERITY, 1):
+        out.add("verdict-severity", "severity: " + verdict, {"verdict": verdict}, expect=number)
+    for verdict in ("", "skip", "PASS"):
+        out.add("verdict-severity", "severity: no verdict " + repr(verdict), {"verdict": verdict}, expect=0)
+
     # Ids.
+    for identity, ref, round in [
+        ("att-A-C1-v1", "att-A-C1-v1", 1), ("att-A-C1-v1.r2", "att-A-C1-v1", 2),
+        ("a.r1000000", "a", 1_000_000), ("a.r1000001", "a", 0), ("a.r1", "a", 0), ("a.r02", "a", 0),
+        ("a.r0", "a", 0), ("a.r99999999999999999999", "a", 0), ("a.r2.r3", "a.r2", 3), ("a.r", "a.r", 1),
+        (".r2", ".r2", 1), ("", "", 1), ("a.r2x", "a.r2x", 1), ("a.R2", "a.R2", 1), ("a.r２", "a.r２", 1),
+        ("é.r7", "é", 7),
+    ]:
+        out.add("ref-and-round", "id taken apart: " + repr(identity), {"attestation_id": identity},
+                expect={"attestation_ref": ref, "round": round})
     def named(name, expect, ref, round):
         out.add("attestation-id", name, {"attestation_ref": ref, "round": round}, expect=expect)
 

@@ -109,4 +109,29 @@ def build():
     encode("payload: every control", None, residue="".join(map(chr, range(0x21))))
     encode("payload: controls in long form", '{"residue":"\\u0001\\u001b\\u001f"}', residue="\x01\x1b\x1f")
     encode("payload: nothing more", '{"residue":"/\x7f\u2028é🦊"}', residue="/\x7f\u2028é🦊")
+    def read(name, text, code=None, inspected=(), residue=""):
+        whole = None if code else {"inspected": list(inspected), "residue": residue}
+        out.add("decode-unit-payload", "read: " + name, {"text": text}, expect=whole, code=code)
+
+    bad = "attestation-payload-malformed"
+    read("empty", "{}")
+    read("both", '{"inspected":["a","b"],"residue":"x"}', None, ["a", "b"], "x")
+    read("spaced and escaped", '{ "residue" : "\\u0041\\n" }', None, (), "A\n")
+    read("no object", "[]", bad)
+    read("unknown key", '{"note":"x"}', bad)
+    read("twice", '{"residue":"x","residue":"x"}', bad)
+    read("half a surrogate pair", '{"residue":"\\ud800"}', bad)
+    read("long", repeat("x", 30_000, '{"residue":"', '"}'), None, (), "x" * 30_000)
+
+    def infer(name, expect, inspected=(), residue=""):
+        payload = {"inspected": list(inspected), "residue": residue}
+        out.add("infer-unit", "infer: " + name, {"payload": payload}, expect=expect)
+
+    infer("nothing", "confirm")
+    infer("locations", locations, ["a"])
+    infer("a blank location", locations, [""])
+    infer("a note", note, (), "x")
+    infer("a blank note", note, (), " ")
+    infer("both", note, ["a"], "x")
+
     return out

@@ -3,17 +3,41 @@
 use std::path::PathBuf;
 
 use super::Topic;
-use crate::cli::output::clean;
+use ghyll::text::clean;
+
+/// What the arguments of a command are completed with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Completes {
+    /// Nothing.
+    Nothing,
+    /// The id of an arrow.
+    Arrow,
+    /// A ref, a verdict, then flags and places.
+    Attest,
+    /// Who answered for anything here, or `clear`.
+    Person,
+}
+
+/// A command to complete.
+#[derive(Debug, Clone, Copy)]
+pub struct Offered {
+    /// Its name, with its slash.
+    pub name: &'static str,
+    /// What its arguments are completed with.
+    pub completes: Completes,
+}
 
 /// The words there are to complete with.
 #[derive(Debug, Clone, Default)]
 pub struct Candidates {
     /// Slash commands.
-    pub commands: Vec<String>,
+    pub commands: Vec<Offered>,
     /// Arrow ids.
     pub arrows: Vec<String>,
     /// Attestation refs.
     pub refs: Vec<String>,
+    /// Who answered for anything.
+    pub people: Vec<String>,
     /// Where locations are looked for.
     pub root: PathBuf,
 }
@@ -61,16 +85,26 @@ impl Candidates {
         let (before, word) = line.split_at(start);
         let mut words = before.split_whitespace();
         let (command, arguments) = (words.next(), words.count());
-        let found = match (command, arguments) {
-            (None, _) => starting(word, self.commands.iter().map(String::as_str)),
-            (Some("/run-arrow" | "/attestations"), 0) => {
-                starting(word, self.arrows.iter().map(String::as_str))
+        let Some(command) = command else {
+            return (start, starting(word, self.commands.iter().map(|c| c.name)));
+        };
+        let completes = self
+            .commands
+            .iter()
+            .find(|offered| offered.name == command)
+            .map_or(Completes::Nothing, |offered| offered.completes);
+        let found = match (completes, arguments) {
+            (Completes::Arrow, 0) => starting(word, self.arrows.iter().map(String::as_str)),
+            (Completes::Person, 0) => {
+                let people = self.people.iter().map(String::as_str);
+                starting(word, people.chain(["clear"]))
             }
-            (Some("/attest"), 0) => starting(word, self.refs.iter().map(String::as_str)),
-            (Some("/attest"), 1) => starting(word, VERDICTS),
-            (Some("/attest"), _) if before.trim_end().ends_with("--inspected") => self.files(word),
-            (Some("/attest"), _) => starting(word, ["--inspected", "--residue"]),
-            (Some("/op-id"), 0) => starting(word, ["clear"]),
+            (Completes::Attest, 0) => starting(word, self.refs.iter().map(String::as_str)),
+            (Completes::Attest, 1) => starting(word, VERDICTS),
+            (Completes::Attest, _) if before.trim_end().ends_with("--inspected") => {
+                self.files(word)
+            }
+            (Completes::Attest, _) => starting(word, ["--inspected", "--residue"]),
             _ => Vec::new(),
         };
         (start, found)
@@ -124,9 +158,17 @@ mod tests {
     fn candidates(root: PathBuf) -> Candidates {
         let own = |words: &[&str]| words.iter().map(|w| (*w).to_owned()).collect();
         Candidates {
-            commands: own(&["/attest", "/attestations", "/run-arrow"]),
+            commands: [
+                ("/attest", Completes::Attest),
+                ("/attestations", Completes::Arrow),
+                ("/run-arrow", Completes::Arrow),
+                ("/op-id", Completes::Person),
+            ]
+            .map(|(name, completes)| Offered { name, completes })
+            .into(),
             arrows: own(&["A-checkout", "A-refund"]),
             refs: own(&["att-A-checkout-C1-v1"]),
+            people: own(&["alice@example.com", "bob"]),
             root,
         }
     }
@@ -150,6 +192,11 @@ mod tests {
             c.complete(Topic::Turn, "/attest att-x i").1,
             ["insufficient-basis"]
         );
+        assert_eq!(
+            c.complete(Topic::Turn, "/op-id ali").1,
+            ["alice@example.com"]
+        );
+        assert_eq!(c.complete(Topic::Turn, "/op-id cl").1, ["clear"]);
         assert_eq!(c.complete(Topic::Verdict, "I").1, ["insufficient-basis"]);
         assert_eq!(c.complete(Topic::Note, "p").1, Vec::<String>::new());
     }

@@ -7,13 +7,15 @@
 //! line with a mark instead of an error, for an error would throw away what
 //! was typed behind them.
 
+use std::borrow::Cow;
+use std::collections::VecDeque;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rustyline::completion::Completer;
 use rustyline::error::ReadlineError;
-use rustyline::highlight::Highlighter;
+use rustyline::highlight::{CmdKind, Highlighter};
 use rustyline::hint::Hinter;
 use rustyline::history::MemHistory;
 use rustyline::validate::Validator;
@@ -22,13 +24,18 @@ use rustyline::{
     EventHandler, Helper, KeyEvent, Modifiers, RepeatCount,
 };
 
-use super::{Candidates, History, Line, LineReader, Topic};
-use crate::cli::repl::tty::QuietTerminal;
+use ghyll::runtime::signals::TerminalLent;
+use ghyll::text::is_harmless;
+
+use super::{Candidates, History, Line, LineReader, Printer, Topic};
+use crate::cli::output::note;
+use crate::cli::tty::QuietTerminal;
 
 /// How a line ended.
 const ENTER: u8 = 0;
 const INTERRUPT: u8 = 1;
 const END: u8 = 2;
+const REDRAW: u8 = 3;
 
 /// Reads from the terminal that standard input is.
 pub struct TerminalReader {
@@ -36,8 +43,15 @@ pub struct TerminalReader {
     ending: Arc<AtomicU8>,
     /// Whether Tab completes whatever the line is.
     completes: Arc<AtomicBool>,
+    /// Whether a question is open, which Ctrl-L shows again.
+    at_question: Arc<AtomicBool>,
+    /// What was typed when it did.
+    typed: String,
     history: History,
     terminal: Arc<QuietTerminal>,
+    /// Lines of a paste that are answers to come.
+    pasted: VecDeque<String>,
+    read: u64,
 }
 
 impl TerminalReader {
@@ -45,7 +59,7 @@ impl TerminalReader {
     pub fn new(history: History, terminal: Arc<QuietTerminal>) -> io::Result<Self> {
         let config = Config::builder()
             .auto_add_history(false)
-            .bracketed_paste(false) // a paste is as many answers as it has lines
+            .bracketed_paste(true) // so that a pasted note is one answer
             .completion_type(CompletionType::List)
             .completion_prompt_limit(usize::MAX) // a question would take what is typed ahead
             .build();
@@ -70,6 +84,15 @@ impl TerminalReader {
             KeyEvent::new('\t', Modifiers::NONE),
             EventHandler::Conditional(Box::new(tab)),
         );
+        let at_question = Arc::new(AtomicBool::new(false));
+        let redraw = Redraw {
+            ending: Arc::clone(&ending),
+            at_question: Arc::clone(&at_question),
+        };
+        editor.bind_sequence(
+            KeyEvent::ctrl('L'),
+            EventHandler::Conditional(Box::new(redraw)),
+        );
         editor.bind_sequence(KeyEvent::ctrl('C'), end_with(INTERRUPT, false));
         editor.bind_sequence(KeyEvent::ctrl('D'), end_with(END, true));
         editor.set_helper(Some(Completion::default()));
@@ -77,8 +100,12 @@ impl TerminalReader {
             editor,
             ending,
             completes,
+            at_question,
+            typed: String::new(),
             history,
             terminal,
+            pasted: VecDeque::new(),
+            read: 0,
         })
     }
 }
@@ -104,6 +131,21 @@ impl ConditionalEventHandler for EndLine {
         }
         self.ending.store(self.mark, Ordering::Relaxed);
         Some(Cmd::AcceptLine)
+    }
+}
+
+/// Shows the question again; where none is open, clears the screen as ever.
+struct Redraw {
+    ending: Arc<AtomicU8>,
+    at_question: Arc<AtomicBool>,
+}
+
+impl ConditionalEventHandler for Redraw {
+    fn handle(&self, _: &Event, _: RepeatCount, _: bool, _: &EventContext<'_>) -> Option<Cmd> {
+        self.at_question.load(Ordering::Relaxed).then(|| {
+            self.ending.store(REDRAW, Ordering::Relaxed);
+            Cmd::AcceptLine
+        })
     }
 }
 
@@ -133,15 +175,30 @@ impl LineReader for TerminalReader {
         if let Some(helper) = self.editor.helper_mut() {
             helper.topic = topic;
         }
+        self.at_question
+            .store(topic != Topic::Turn, Ordering::Relaxed);
+        self.read += 1;
+        if let Some(line) = self.pasted.pop_front() {
+            note(format!("{prompt}{line}"));
+            return Ok(Line::Text(line));
+        }
         loop {
             self.ending.store(ENTER, Ordering::Relaxed);
-            match self.editor.readline(prompt) {
+            let typed = std::mem::take(&mut self.typed);
+            match self.editor.readline_with_initial(prompt, (&typed, "")) {
                 Ok(text) => {
                     return Ok(match self.ending.load(Ordering::Relaxed) {
+                        REDRAW => {
+                            self.typed = text;
+                            Line::Redraw
+                        }
                         INTERRUPT => Line::Interrupted {
                             cleared: !text.is_empty(),
                         },
                         END => Line::End,
+                        _ if text.contains('\n') && !topic.takes_several_lines() => {
+                            Line::first_of(&text, &mut self.pasted)
+                        }
                         _ => Line::Text(text),
                     });
                 }
@@ -160,8 +217,19 @@ impl LineReader for TerminalReader {
         }
     }
 
+    fn printer(&mut self) -> Option<Printer> {
+        use rustyline::ExternalPrinter as _;
+        let mut printer = self.editor.create_external_printer().ok()?;
+        // A terminal that is gone is noticed where lines are read.
+        Some(Box::new(move |text| drop(printer.print(text))))
+    }
+
     fn is_interactive(&self) -> bool {
         true
+    }
+
+    fn line_number(&self) -> u64 {
+        self.read
     }
 
     fn remember(&mut self, line: &str) {
@@ -180,6 +248,7 @@ impl LineReader for TerminalReader {
     }
 
     fn step_aside(&mut self, run: &mut dyn FnMut() -> io::Result<()>) -> io::Result<()> {
+        let _keys = TerminalLent::begin();
         self.terminal.restore();
         let done = run();
         self.terminal.quiet();
@@ -221,6 +290,25 @@ impl Completer for Completion {
 impl Hinter for Completion {
     type Hint = String;
 }
-impl Highlighter for Completion {}
+
+/// A paste may hold anything; it is shown without what acts on a terminal.
+impl Highlighter for Completion {
+    fn highlight<'l>(&self, line: &'l str, _pos: usize) -> Cow<'l, str> {
+        let shows = |c: char| c == '\n' || c == '\t' || is_harmless(c);
+        if line.chars().all(shows) {
+            return Cow::Borrowed(line);
+        }
+        // Sequences whole, for the editor counts no columns for them.
+        let stripped = anstream::adapter::strip_str(line).to_string();
+        Cow::Owned(stripped.chars().filter(|c| shows(*c)).collect())
+    }
+
+    fn highlight_char(&self, line: &str, _: usize, _: CmdKind) -> bool {
+        !line
+            .chars()
+            .all(|c| c == '\n' || c == '\t' || is_harmless(c))
+    }
+}
+
 impl Validator for Completion {}
 impl Helper for Completion {}

@@ -1,46 +1,22 @@
 //! Slash commands: the same at the REPL's prompt and at any question.
 
 use clap::Parser;
-use ghyll::engine::{Finding, Pass, Request};
+use ghyll::db::Pass;
 use ghyll::grid::Eval;
-use ghyll::nearest::nearest;
-use ghyll::session::{SessionError, find_arrow};
-use serde_json::json;
+use ghyll::project::Holder;
+use ghyll::runtime::cancel::Cancel;
+use ghyll::runtime::signals::InterruptCancels;
+use ghyll::session::{Options, SessionError};
+use ghyll::text::nearest;
+use ghyll::view::find_arrow;
 
-use super::news::excerpt;
+use super::slash::{self, Kind};
 use super::{Flow, Repl, record};
 use crate::cli::Failure;
-use crate::cli::attest::{Answer, print_dispatched, print_list};
-use crate::cli::output::{self, clean};
+use crate::cli::commands::attest::{Answer, ListArgs, print_dispatched, print_list, tell_joined};
+use crate::cli::commands::lists::{self, List};
+use crate::cli::output::clean;
 use crate::cli::reader::Candidates;
-
-/// What there is: how it is written, and what it does.
-const COMMANDS: [(&str, &str); 9] = [
-    (
-        "/run-arrow ID",
-        "traverse an arrow: decide its machine clauses, ask for the others",
-    ),
-    (
-        "/op-id [ID|clear]",
-        "who answers from now on; without ID, who does now",
-    ),
-    (
-        "/attest REF VERDICT [--inspected L]… [--residue TEXT]",
-        "put one verdict on record, also as a correction",
-    ),
-    (
-        "/attestations [ARROW]",
-        "the verdicts on record, newest last",
-    ),
-    ("/pending", "what is asked and not answered"),
-    ("/passes", "the traversals of arrows, newest last"),
-    ("/findings", "the defects found, newest last"),
-    ("/help", "this list"),
-    (
-        "/exit",
-        "leave; what is pending is asked again at the next start",
-    ),
-];
 
 /// `/attest`, after its name.
 #[derive(Parser)]
@@ -65,36 +41,36 @@ impl Repl<'_> {
             Err(failure) => {
                 self.tell_news()?;
                 self.out.failure(&failure);
-                Ok(Flow::Stay)
+                Ok(self.after_refusal())
             }
         }
     }
 
     fn run_words(&mut self, words: &[String]) -> Result<Flow, Failure> {
-        let mut words = words.iter().map(String::as_str);
-        let command = words.next().unwrap_or_default();
-        let arguments: Vec<&str> = words.collect();
-        match (command, arguments.as_slice()) {
-            ("/exit", []) => return Ok(Flow::Leave),
-            ("/help", _) => self.help(),
-            ("/op-id", []) => self.tell_op_id(),
-            ("/op-id", [id]) => self.set_op_id(id)?,
-            ("/run-arrow", [id]) => self.run_arrow(id)?,
-            ("/attest", arguments) => self.attest(arguments)?,
-            ("/attestations", []) => self.attestations(None)?,
-            ("/attestations", [arrow]) => self.attestations(Some(arrow))?,
-            ("/passes", []) => self.passes()?,
-            ("/findings", []) => self.findings()?,
-            ("/pending", []) => self.pending()?,
-            _ => return Err(misuse(command)),
+        let (kind, arguments) = slash::parse(words)?;
+        match (kind, arguments.as_slice()) {
+            (Kind::Exit, _) => return Ok(Flow::Leave),
+            (Kind::Help, _) => self.help(),
+            (Kind::OpId, arguments) => match arguments.first() {
+                Some(id) => self.set_op_id(id)?,
+                None => self.tell_op_id(),
+            },
+            (Kind::RunArrow, arguments) => {
+                self.run_arrow(arguments.first().copied().unwrap_or_default())?;
+            }
+            (Kind::Attest, arguments) => self.attest(arguments)?,
+            (Kind::Attestations, arguments) => self.attestations(arguments.first().copied())?,
+            (Kind::Passes, _) => self.list(List::Passes)?,
+            (Kind::Findings, _) => self.list(List::Findings)?,
+            (Kind::Pending, _) => self.list(List::Pending)?,
         }
         Ok(Flow::Stay)
     }
 
     fn help(&self) {
-        for (usage, does) in COMMANDS {
-            self.out.note_wrapped(usage, 4);
-            self.out.note_wrapped(&format!("      {does}"), 6);
+        for slash in slash::ALL {
+            self.out.note_wrapped(slash.usage(), 4);
+            self.out.note_wrapped(format!("      {}", slash.does), 6);
         }
         self.out.note_wrapped(
             "Anything else is said to the model. A command is a command at any question too; \
@@ -105,7 +81,7 @@ impl Repl<'_> {
 
     fn tell_op_id(&self) {
         match self.session.op_id() {
-            Some(op_id) => self.out.note(&format!("You answer as {}.", clean(&op_id))),
+            Some(op_id) => self.out.note(format!("You answer as {}.", clean(&op_id))),
             None => self
                 .out
                 .note("Nobody answers yet; /op-id ID says who you are."),
@@ -114,30 +90,63 @@ impl Repl<'_> {
 
     fn set_op_id(&mut self, id: &str) -> Result<(), Failure> {
         let op_id = (id != "clear").then_some(id);
+        self.answer_as(op_id)?;
+        match op_id {
+            Some(op_id) => self.tell_new_name(op_id),
+            None => Ok(()),
+        }
+    }
+
+    /// Has somebody, or nobody, answer from now on.
+    pub(super) fn answer_as(&mut self, op_id: Option<&str>) -> Result<(), Failure> {
         self.session.set_op_id(op_id)?;
         if let Some(recorder) = &mut self.recorder {
             recorder.op_id(op_id)?;
         }
+        if let Some(op_id) = op_id
+            && !self.people.iter().any(|person| person == op_id)
+        {
+            self.people.push(op_id.to_owned());
+        }
         match op_id {
             Some(op_id) => self
                 .out
-                .note(&format!("You answer as {} from now on.", clean(op_id))),
-            None => self.out.note("Nobody answers from now on."),
+                .note(format!("You answer as {} from now on.", clean(op_id))),
+            None => self
+                .out
+                .note("Nobody answers from now on; /op-id ID says who does."),
         }
         Ok(())
     }
 
     fn run_arrow(&mut self, id: &str) -> Result<(), Failure> {
-        let arrow = find_arrow(self.session.grid(), id)?;
+        self.session.take_up_grid()?;
+        let grid = self.session.grid();
+        let arrow = find_arrow(&grid, id)?;
         let runs = arrow
             .clauses
             .iter()
             .any(|c| matches!(c.eval, Eval::Machine { .. }));
-        let interruptible = self.terminal.filter(|_| runs);
+        let interruptible = self
+            .terminal
+            .filter(|_| runs && self.reader.is_interactive());
+        let cancel = Cancel::default();
+        // Ctrl-C calls the commands off, and a second one leaves.
+        let interrupts = interruptible.map(|_| InterruptCancels::new(&cancel));
         if let Some(terminal) = interruptible {
             terminal.interruptible(true);
         }
-        let done = self.session.dispatch(id);
+        let out = self.out;
+        let joined = |pass: &Pass, who: Option<Holder>| tell_joined(out, pass, who);
+        let done = self.session.dispatch_with(
+            id,
+            &Options {
+                cancel,
+                joined: Some(&joined),
+                ..Options::default()
+            },
+        );
+        drop(interrupts);
         if let Some(terminal) = interruptible {
             terminal.interruptible(false);
         }
@@ -184,115 +193,28 @@ impl Repl<'_> {
     }
 
     fn attestations(&self, arrow: Option<&str>) -> Result<(), Failure> {
-        let (db, disk) = (self.session.db(), self.session.disk());
-        if let Some(id) = arrow {
-            // An arrow of an older grid may have records.
-            let on_record = db.read(|tx| {
-                let mut any = false;
-                tx.each_row(arrow, |_| {
-                    any = true;
-                    Ok::<_, Failure>(())
-                })?;
-                Ok::<_, Failure>(any)
-            })?;
-            if !on_record {
-                find_arrow(self.session.grid(), id)?;
-            }
-        }
-        if !self.out.json() && db.read(|tx| tx.row_count())? == 0 {
-            self.out.note("No verdict is on record.");
-        }
-        print_list(self.out, db, disk, arrow)
+        let view = self.session.view()?;
+        self.shown(|| print_list(self.out, &view, &ListArgs::of_arrow(arrow)))
     }
 
-    fn passes(&self) -> Result<(), Failure> {
-        let passes = self.session.db().read(|tx| tx.passes())?;
-        if self.out.json() {
-            let value = |p: &Pass| {
-                json!({
-                    "pass_id": p.pass_id, "arrow_id": p.arrow_id, "status": p.status.as_str(),
-                    "reason": p.reason, "opened_at": p.opened_at, "ended_at": p.ended_at,
-                    "recovered_at": p.recovered_at, "grid_version": p.grid_version,
-                })
-            };
-            return Ok(self
-                .out
-                .value(&passes.iter().map(value).collect::<Vec<_>>())?);
-        }
-        if passes.is_empty() {
-            self.out.note("No arrow was traversed yet.");
-        }
-        for pass in &passes {
-            self.out.line(&pass_line(pass))?;
-        }
-        Ok(())
+    fn list(&self, list: List) -> Result<(), Failure> {
+        let view = self.session.view()?;
+        self.shown(|| lists::print(self.out, &view, list))
     }
 
-    fn findings(&self) -> Result<(), Failure> {
-        let findings = self.session.db().read(|tx| tx.findings())?;
-        if self.out.json() {
-            let value = |f: &Finding| {
-                json!({
-                    "finding_id": f.finding_id, "arrow_id": f.arrow_id, "clause_id": f.clause_id,
-                    "pass_id": f.pass_id, "type": f.kind, "severity": f.severity,
-                    "status": f.status, "detail": f.detail, "raised_at": f.raised_at,
-                    "disposed_by": f.disposed_by, "grid_version": f.grid_version,
-                })
-            };
-            return Ok(self
-                .out
-                .value(&findings.iter().map(value).collect::<Vec<_>>())?);
+    /// Shows something long: page by page, if somebody is there to turn them.
+    fn shown(&self, show: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
+        if self.reader.is_interactive() {
+            self.out.paged(show)
+        } else {
+            show()
         }
-        if findings.is_empty() {
-            self.out.note("No defect was found.");
-        }
-        for f in &findings {
-            self.out.line(&format!(
-                "#{}  {}  {} on {} {}: {}, {}",
-                f.finding_id,
-                output::status(&f.status),
-                clean(&f.severity),
-                clean(&f.arrow_id),
-                clean(&f.clause_id),
-                clean(&f.kind),
-                excerpt(&f.detail),
-            ))?;
-        }
-        Ok(())
-    }
-
-    fn pending(&self) -> Result<(), Failure> {
-        let pending = self.session.pending()?;
-        if self.out.json() {
-            let value = |r: &Request| {
-                json!({
-                    "attestation_ref": r.attestation_ref, "round": r.round, "pass_id": r.pass_id,
-                    "arrow_id": r.arrow_id, "clause_id": r.clause_id, "concept": r.concept,
-                    "deeper": r.deeper, "grid_version": r.grid_version,
-                })
-            };
-            return Ok(self
-                .out
-                .value(&pending.iter().map(value).collect::<Vec<_>>())?);
-        }
-        if pending.is_empty() {
-            self.out.note("Nothing is pending.");
-        }
-        for request in &pending {
-            self.out.line(&format!(
-                "{}  round {}: {}",
-                clean(&request.attestation_ref),
-                request.round,
-                clean(&request.concept),
-            ))?;
-        }
-        Ok(())
     }
 
     /// Says what lines may be completed with.
     pub(super) fn offer(&mut self) -> Result<(), Failure> {
         let candidates = Candidates {
-            commands: names().map(str::to_owned).collect(),
+            commands: slash::offered(),
             arrows: self
                 .session
                 .grid()
@@ -301,6 +223,7 @@ impl Repl<'_> {
                 .map(|a| clean(&a.id))
                 .collect(),
             refs: self.refs()?,
+            people: self.people.clone(),
             root: self.session.project().root().to_owned(),
         };
         self.reader.offer(candidates);
@@ -325,46 +248,4 @@ impl Repl<'_> {
         refs.dedup();
         Ok(refs.iter().map(|r| clean(r)).collect())
     }
-}
-
-fn names() -> impl Iterator<Item = &'static str> {
-    COMMANDS
-        .iter()
-        .filter_map(|(usage, _)| usage.split(' ').next())
-}
-
-/// A line that is no command as it stands: how it would be one.
-fn misuse(command: &str) -> Failure {
-    if let Some((usage, _)) = COMMANDS
-        .iter()
-        .find(|(usage, _)| usage.split(' ').next() == Some(command))
-    {
-        return Failure::usage(format!("that is written {usage}"));
-    }
-    let meant = match nearest(command, names()) {
-        Some(name) => format!("did you mean {name}?"),
-        None => "/help lists the commands".to_owned(),
-    };
-    let text = "A blank in front of / makes it text.";
-    Failure::usage(format!("there is no command {command}; {meant} {text}"))
-}
-
-fn pass_line(pass: &Pass) -> String {
-    let mut line = format!(
-        "{}  {}  {}  opened {}",
-        clean(&pass.pass_id),
-        clean(&pass.arrow_id),
-        output::status(pass.status.as_str()),
-        clean(&pass.opened_at),
-    );
-    for (word, value) in [
-        ("ended", &pass.ended_at),
-        ("reason", &pass.reason),
-        ("recovered", &pass.recovered_at),
-    ] {
-        if !value.is_empty() {
-            line.push_str(&format!(", {word} {}", clean(value)));
-        }
-    }
-    line
 }

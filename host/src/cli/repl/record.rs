@@ -9,12 +9,13 @@
 //! with everything that happens: a session that is killed leaves a whole one.
 
 use std::collections::HashSet;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use ghyll::bus::Event;
-use ghyll::engine::{Request, Row};
+use ghyll::db::{Request, Row};
 use ghyll::session::Session;
+use ghyll::text::is_harmless;
+use ghyll::work::verdict::Evidence;
 
 use crate::cli::Failure;
 
@@ -31,6 +32,8 @@ pub struct Recorder {
     statements: Vec<String>,
     verdicts: Vec<String>,
     escalations: Vec<String>,
+    /// What the model said, in cases by turn.
+    replies: Vec<String>,
     /// Who answers where the script is now.
     op_id: Option<String>,
     /// Asked and not answered when it was first asked.
@@ -53,6 +56,7 @@ impl Recorder {
             statements: Vec::new(),
             verdicts: Vec::new(),
             escalations: Vec::new(),
+            replies: Vec::new(),
             op_id: None,
             deferred: HashSet::new(),
             undecided: HashSet::new(),
@@ -128,6 +132,15 @@ impl Recorder {
         self.write()
     }
 
+    /// What a model said in a turn of the session, counted from 1.
+    pub fn replied(&mut self, turn: u64, text: &str) -> Result<(), Failure> {
+        self.replies.push(format!(
+            "    if turn == {turn} {{ return {}; }}\n",
+            quote(text)
+        ));
+        self.write()
+    }
+
     /// In the statement that is on, an escalation may be left open.
     fn may_leave(&mut self) {
         let statement = self
@@ -144,7 +157,7 @@ impl Recorder {
         let rec = &row.rec;
         self.undecided
             .remove(&(row.attestation_ref.clone(), row.round));
-        let (inspected, residue) = evidence(row);
+        let Evidence { inspected, residue } = Evidence::of(row);
         let is_escalation = matches!(rec.verdict.as_str(), "accepted-risk" | "route-upstream");
         let at_question = self
             .asked
@@ -216,31 +229,22 @@ impl Recorder {
         script.push_str("    skip()\n}\n\nfn escalation(hint) {\n");
         script.extend(self.escalations.iter().map(String::as_str));
         script.push_str(&format!("    throw {LEFT_OPEN}\n}}\n"));
+        if !self.replies.is_empty() {
+            script.push_str("\nfn model(messages) {\n");
+            script.push_str("    let turn = messages[messages.len() - 1].turn;\n");
+            script.extend(self.replies.iter().map(String::as_str));
+            script.push_str("    \"\"\n}\n");
+        }
         script
     }
 
     fn write(&self) -> Result<(), Failure> {
-        let fail = |e: std::io::Error| {
+        ghyll::files::output::write(&self.file, self.script().as_bytes()).map_err(|e| {
             Failure::new(
                 "record-write-failed",
                 format!("{}: {e}", self.file.display()),
             )
-        };
-        let directory = match self.file.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => parent,
-            _ => Path::new("."),
-        };
-        let mut builder = tempfile::Builder::new();
-        #[cfg(unix)]
-        {
-            // A file like any other, not a secret: what the umask leaves.
-            use std::os::unix::fs::PermissionsExt;
-            builder.permissions(std::fs::Permissions::from_mode(0o666));
-        }
-        let mut file = builder.tempfile_in(directory).map_err(fail)?;
-        file.write_all(self.script().as_bytes()).map_err(fail)?;
-        file.persist(&self.file).map_err(|e| fail(e.error))?;
-        Ok(())
+        })
     }
 }
 
@@ -252,18 +256,6 @@ pub fn say(text: &str) -> String {
 /// A dispatch, as a script asks for it.
 pub fn run_arrow(id: &str) -> String {
     format!("run_arrow({});", quote(id))
-}
-
-fn evidence(row: &Row) -> (Vec<String>, String) {
-    #[derive(serde::Deserialize, Default)]
-    #[serde(default)]
-    struct Payload {
-        inspected: Vec<String>,
-        residue: String,
-    }
-    // The policy has checked the payload's shape.
-    let payload: Payload = serde_json::from_str(&row.rec.unit_payload_json).unwrap_or_default();
-    (payload.inspected, payload.residue)
 }
 
 fn array(texts: &[String]) -> String {
@@ -279,7 +271,7 @@ fn quote(text: &str) -> String {
         match c {
             '"' | '\\' => quoted.extend(['\\', c]),
             '\n' => quoted.push_str("\\n"),
-            c if crate::cli::output::is_harmless(c) => quoted.push(c),
+            c if is_harmless(c) => quoted.push(c),
             c => quoted.push_str(&format!("\\U{:08x}", u32::from(c))),
         }
     }

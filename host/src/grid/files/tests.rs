@@ -114,7 +114,7 @@ fn the_grid_is_there_before_the_pointer_and_writing_again_completes_it() {
 
     // The same with an older pointer, and with leftovers of a crash around.
     ghyll.write("grid.v2.yaml", text("two")).unwrap();
-    let leftover = format!(".grid.current.{}-0.tmp", process::id());
+    let leftover = ".grid.current.0123456789abcdef.tmp".to_owned();
     ghyll.write(&leftover, "v").unwrap();
     assert_eq!(code(Grid::read_active(&ghyll)), "grid-pointer-stale");
     Grid::write(&ghyll, 2, &text("two")).unwrap();
@@ -123,29 +123,10 @@ fn the_grid_is_there_before_the_pointer_and_writing_again_completes_it() {
 }
 
 #[test]
-fn a_temporary_name_that_is_taken_is_passed_over() {
-    let (_temp, ghyll) = directory();
-    let (first, _) = create_temp(&ghyll, "x").unwrap();
-    let count: u64 = first
-        .trim_end_matches(".tmp")
-        .rsplit('-')
-        .next()
-        .and_then(|count| count.parse().ok())
-        .unwrap();
-    // Other tests may count on meanwhile, so more names than one are taken.
-    for ahead in 1..100 {
-        let name = format!(".x.{}-{}.tmp", process::id(), count + ahead);
-        ghyll.write(name, "other").unwrap();
-    }
-    let (next, _) = create_temp(&ghyll, "x").unwrap();
-    assert_eq!(ghyll.read(&next).unwrap(), b"");
-}
-
-#[test]
 fn the_pointer_is_one_canonical_line() {
     let (_temp, ghyll) = directory();
     Grid::write(&ghyll, 1, &text("one")).unwrap();
-    for good in ["v1", "v1\n"] {
+    for good in ["v1", "v1\n", "v1\r\n"] {
         ghyll.write("grid.current", good).unwrap();
         assert_eq!(Grid::active_version(&ghyll).unwrap(), 1, "{good:?}");
     }
@@ -162,8 +143,11 @@ fn the_pointer_is_one_canonical_line() {
         "v1.0",
         " v1",
         "v1 ",
-        "v1\r\n",
+        "v1\r",
+        "v1\r\n\r\n",
+        "v1\n\r",
         "v1\n\n",
+        "v9007199254740992",
         "v1\nv1\n",
         "v99999999999999999999",
         "v\u{661}",
@@ -183,7 +167,7 @@ fn the_pointer_is_one_canonical_line() {
     ghyll.write("grid.current", "v\u{1b}[2J\u{202e}").unwrap();
     insta::assert_snapshot!(
         Grid::read_active(&ghyll).unwrap_err(),
-        @r#"grid.current: expected one line like "v1", found "v\u{1b}[2J\u{202e}""#
+        @r#"grid.current: expected one line like "v1", found "v\u{1b}[2J\u{202e}"; restore it from git, or write the newest version's "v<N>" into it"#
     );
 }
 
@@ -262,4 +246,76 @@ fn symbolic_links_are_not_followed() {
     Grid::write(&ghyll, 2, &text("two")).unwrap();
     assert_eq!(Grid::active_version(&ghyll).unwrap(), 2);
     assert_eq!(ghyll.read_to_string("elsewhere").unwrap(), "v1\n");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_in_the_place_of_a_grid_is_not_waited_for() {
+    let (temp, ghyll) = directory();
+    Grid::write(&ghyll, 1, &text("one")).unwrap();
+    for name in ["grid.v1.yaml", "grid.current"] {
+        ghyll.rename(name, &ghyll, "kept").unwrap();
+        let made = std::process::Command::new("mkfifo")
+            .arg(temp.path().join(name))
+            .status();
+        assert!(made.unwrap().success());
+        assert_eq!(code(Grid::read_active(&ghyll)), "grid-not-a-file");
+        ghyll.rename("kept", &ghyll, name).unwrap();
+    }
+    assert!(Grid::read_active(&ghyll).is_ok());
+}
+
+#[test]
+fn a_file_that_came_there_meanwhile_is_not_overwritten() {
+    let (_temp, ghyll) = directory();
+    ghyll.write("grid.v1.yaml", "somebody else's").unwrap();
+    assert_eq!(
+        code(create(&ghyll, "grid.v1.yaml", b"ours", 1)),
+        "grid-version-exists"
+    );
+    assert_eq!(names(&ghyll), ["grid.v1.yaml"]);
+    assert_eq!(
+        ghyll.read_to_string("grid.v1.yaml").unwrap(),
+        "somebody else's"
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn who_may_read_and_write_stays_as_it_is() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let (temp, ghyll) = directory();
+    Grid::write(&ghyll, 1, &text("one")).unwrap();
+    let mode = |name: &str| {
+        let metadata = std::fs::metadata(temp.path().join(name)).unwrap();
+        metadata.permissions().mode() & 0o777
+    };
+    let plain = temp.path().join("plain");
+    std::fs::write(&plain, "").unwrap();
+    for name in ["grid.v1.yaml", "grid.current"] {
+        assert_eq!(mode(name), mode("plain"), "{name} is made by the umask");
+    }
+    let pointer = temp.path().join("grid.current");
+    std::fs::set_permissions(&pointer, std::fs::Permissions::from_mode(0o664)).unwrap();
+    Grid::write(&ghyll, 2, &text("two")).unwrap();
+    assert_eq!(mode("grid.current"), 0o664);
+}
+
+#[test]
+fn versions_are_listed_with_the_digests_of_their_bytes() {
+    let (_temp, ghyll) = directory();
+    for version in 1..=10 {
+        Grid::write(&ghyll, version, &text("one")).unwrap();
+    }
+    assert_eq!(
+        Grid::versions(&ghyll).unwrap(),
+        (1..=10).collect::<Vec<_>>()
+    );
+    ghyll.write("grid.v1.yaml", b"abc\xff").unwrap();
+    assert_eq!(
+        Grid::digest_of(&ghyll, 1).unwrap(),
+        "8e3b08dc1236880bf0c55873db58b12d8bf0398b1b17c9686e015ccfe098d35d"
+    );
+    assert_eq!(code(Grid::digest_of(&ghyll, 11)), "grid-version-missing");
 }

@@ -1,0 +1,508 @@
+//! A project as it is now, to be read: no lock is taken and nothing written.
+//!
+//! Everything shown anywhere is asked of a [`View`]. It answers from the index
+//! as far as the index has seen the tree unchanged, and from the tree itself,
+//! through the component, for the rest; where there is no index it makes one
+//! that nobody else sees. What cannot be read is kept as damage, and the
+//! arrows it may concern are `unreadable`.
+
+mod counts;
+mod error;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+pub use counts::{Counts, FindingCounts, PassCounts};
+pub use error::ViewError;
+
+use crate::audit::accepted_losses::{ACCEPTED_LOSSES, AcceptedLosses};
+use crate::audit::load::{Elsewhere, LimitsOf, LoadError, Loaded, Notice, Sources};
+use crate::bus::Event;
+use crate::clock::{Clock, SystemClock, rfc3339};
+use crate::db::{Db, DbError, ENGINE_DB, Filter, Finding, Pass, Reader, Request, Row};
+use crate::files::disk::{CapDisk, Disk};
+use crate::grid::{Arrow, Clause, Grid, GridError, GridLimits};
+use crate::policy::{Attestation, Policy, PolicyError};
+use crate::project::{Presence, Project};
+use crate::subject::changed::{self, Change};
+use crate::subject::{Present, SubjectError, SubjectStore, of_grid};
+use crate::work::pass::Living;
+use crate::work::status::{self, ArrowStatus, ArrowView, ClauseView};
+use crate::work::{Verdict, standing};
+use crate::work::{current, memory, pending, proved};
+
+/// The arrow with this id, or a word on which may have been meant.
+///
+/// # Errors
+/// `arrow-unknown`.
+pub fn find_arrow<'a>(grid: &'a Grid, id: &str) -> Result<&'a Arrow, ViewError> {
+    grid.arrow(id).ok_or_else(|| ViewError::ArrowUnknown {
+        id: id.to_owned(),
+        nearest: crate::text::nearest(id, grid.arrows.iter().map(|arrow| arrow.id.as_str())),
+    })
+}
+
+/// The ref that is meant: itself, or the one of `ARROW/CLAUSE`.
+///
+/// # Errors
+/// `policy-component-failed`.
+pub fn resolve_ref(grid: &Grid, policy: &Policy, reference: &str) -> Result<String, PolicyError> {
+    for arrow in &grid.arrows {
+        let clause = reference
+            .strip_prefix(arrow.id.as_str())
+            .and_then(|rest| rest.strip_prefix('/'));
+        if let Some(clause) = clause
+            && arrow.clauses.iter().any(|c| c.id == clause)
+        {
+            return policy.attestation_ref(&arrow.id, clause, grid.version);
+        }
+    }
+    Ok(reference.to_owned())
+}
+
+/// The grid in force, for who does not hold the project's lock: one who does
+/// may be bringing the next version into force, and between its file and the
+/// pointer to it no version is.
+///
+/// # Errors
+/// As [`Grid::read_active`].
+pub fn grid_in_force(project: &Project) -> Result<Grid, GridError> {
+    const PAUSE: Duration = Duration::from_millis(2);
+    /// Looks beside which nobody was seen to write.
+    const QUIET: u32 = 3;
+    let deadline = Instant::now() + Duration::from_secs(5);
+    let mut quiet = 0;
+    loop {
+        match Grid::read_active(project.ghyll()) {
+            Err(GridError::PointerStale { .. } | GridError::PointerMissing { .. })
+                if quiet < QUIET && Instant::now() < deadline =>
+            {
+                if project.locked_by().is_none() {
+                    quiet += 1;
+                }
+                std::thread::sleep(PAUSE);
+            }
+            read => return read,
+        }
+    }
+}
+
+/// What a reader relies on besides tree and files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Trust {
+    /// Index and remembered digests, as far as they are up to date.
+    Memory,
+    /// Nothing.
+    Nothing,
+}
+
+/// A project as it is now.
+pub struct View {
+    project: Project,
+    grid: Grid,
+    policy: Arc<Policy>,
+    disk: CapDisk,
+    db: Db,
+    /// Why the project's own database is not read; then another is.
+    db_fault: Option<DbError>,
+    db_missing: bool,
+    loaded: Loaded,
+    events: Vec<Event>,
+    losses: usize,
+    present: Present,
+}
+
+impl Living for Project {
+    fn is_alive(&self, session_id: &str) -> bool {
+        // Who cannot be asked for is left alone.
+        Presence::is_alive(self, session_id).unwrap_or(true)
+    }
+}
+
+impl View {
+    /// Looks at a project.
+    ///
+    /// # Errors
+    /// If nothing can be said of it at all; what is wrong with its records is
+    /// [`Self::damage`].
+    pub fn open(project: Project, policy: Arc<Policy>) -> Result<Self, ViewError> {
+        Self::open_trusting(project, policy, Trust::Memory)
+    }
+
+    /// Looks at a project as a gate does: the tree and the covered files are
+    /// read whole, and nothing that is only derived from them is relied on.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_trusting_nothing(project: Project, policy: Arc<Policy>) -> Result<Self, ViewError> {
+        Self::open_trusting(project, policy, Trust::Nothing)
+    }
+
+    fn open_trusting(
+        project: Project,
+        policy: Arc<Policy>,
+        trust: Trust,
+    ) -> Result<Self, ViewError> {
+        let present = Present::every_byte(project.root());
+        let io = |below: &str| {
+            let path = project.path_of(below);
+            move |source| ViewError::Io { path, source }
+        };
+        let grid = grid_in_force(&project)?;
+        let disk = CapDisk::new(project.ghyll()).map_err(io(""))?;
+        let losses = AcceptedLosses::read(&disk).map_err(io(ACCEPTED_LOSSES))?;
+        let (mut db_fault, mut db_missing) = (None, false);
+        let own = match trust {
+            Trust::Memory => Db::open_read_only(&project.path_of(ENGINE_DB)),
+            Trust::Nothing => Ok(None),
+        };
+        let db = match own {
+            Ok(Some(db)) => db,
+            Ok(None) => {
+                db_missing = true;
+                Db::private()?
+            }
+            Err(e @ (DbError::Locked { .. } | DbError::Symlink { .. })) => return Err(e.into()),
+            Err(e) => {
+                db_fault = Some(e);
+                Db::private()?
+            }
+        };
+        let mut view = Self {
+            db,
+            grid,
+            disk,
+            policy,
+            project,
+            db_fault,
+            db_missing,
+            loaded: Loaded::default(),
+            events: Vec::new(),
+            losses: losses.all.len(),
+            present,
+        };
+        view.bring_up(&losses)?;
+        let memory = view.db.read(memory::load).unwrap_or_default();
+        if trust == Trust::Memory {
+            view.present = Present::remembered(view.project.root(), memory);
+        }
+        Ok(view)
+    }
+
+    fn bring_up(&mut self, losses: &AcceptedLosses) -> Result<(), ViewError> {
+        let grids = GridLimits::new(self.project.ghyll()).map_err(|source| ViewError::Io {
+            path: self.project.path_of(""),
+            source,
+        })?;
+        let limits: &LimitsOf<'_> = &|version| grids.for_reading(version);
+        let elsewhere = Elsewhere::of(self.project.root());
+        let sources = Sources {
+            elsewhere: &elsewhere,
+            policy: &self.policy,
+            limits,
+            disk: &self.disk,
+            losses,
+            repair: false,
+        };
+        let living = &self.project;
+        let refs = match self.db_is_own() {
+            true => proved::refs(&self.policy, &self.grid)?,
+            false => Vec::new(),
+        };
+        let prove = || match refs.is_empty() {
+            true => Ok(()),
+            false => self.db.read(|reader| proved::prove(sources, reader, &refs)),
+        };
+        let attempt = || -> Result<(Loaded, Vec<Event>), LoadError> {
+            let mut loaded = Loaded::default();
+            let current = self
+                .db
+                .read(|reader| current::is_current(sources, reader, living))?;
+            if current {
+                prove()?;
+                return Ok((loaded, Vec::new()));
+            }
+            let now = rfc3339(SystemClock.now());
+            let events = self
+                .db
+                .transaction(|tx| current::bring_up(sources, tx, living, &now, &mut loaded))?;
+            // What is damaged has no row that could be held against it.
+            if loaded.damage.is_empty() {
+                prove()?;
+            }
+            Ok((loaded, events))
+        };
+        let done = match attempt() {
+            // Git, or a session, may have moved something in between.
+            Err(LoadError::Db(DbError::Contradiction { .. })) => attempt(),
+            done => done,
+        };
+        (self.loaded, self.events) = match done {
+            Err(LoadError::Db(e)) if e.is_damage() && self.db_fault.is_none() => {
+                self.db = Db::private()?;
+                self.db_fault = Some(e);
+                return self.bring_up(losses);
+            }
+            done => done?,
+        };
+        Ok(())
+    }
+
+    /// Whether the project's own database is read, not one made for this.
+    fn db_is_own(&self) -> bool {
+        !self.db_missing && self.db_fault.is_none()
+    }
+
+    /// The project.
+    pub fn project(&self) -> &Project {
+        &self.project
+    }
+
+    /// The grid in force.
+    pub fn grid(&self) -> &Grid {
+        &self.grid
+    }
+
+    /// The policy.
+    pub fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// The files below `.ghyll`.
+    pub fn disk(&self) -> &dyn Disk {
+        &self.disk
+    }
+
+    /// What is wrong with the tree, the first first; at most a hundred.
+    pub fn damage(&self) -> &[LoadError] {
+        &self.loaded.damage
+    }
+
+    /// Why the project's own database is not read.
+    pub fn db_fault(&self) -> Option<&DbError> {
+        self.db_fault.as_ref()
+    }
+
+    /// What a session's start would put right.
+    pub fn notices(&self) -> &[Notice] {
+        &self.loaded.notices
+    }
+
+    /// What a session's start would tell.
+    pub fn events(&self) -> &[Event] {
+        &self.events
+    }
+
+    /// Asks the database.
+    ///
+    /// # Errors
+    /// Those of `f`, and `engine-db-…`.
+    pub fn read<T, E: From<DbError>>(
+        &self,
+        f: impl FnOnce(&Reader<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        self.db.read(f)
+    }
+
+    /// Where an arrow stands.
+    ///
+    /// # Errors
+    /// `arrow-unknown`, `engine-db-…`.
+    pub fn arrow(&self, id: &str) -> Result<(&Arrow, ArrowView), ViewError> {
+        let arrow = find_arrow(&self.grid, id)?;
+        Ok((arrow, self.stands(arrow)?))
+    }
+
+    /// All arrows of the grid, with where they stand.
+    ///
+    /// # Errors
+    /// `engine-db-…`.
+    pub fn arrows(&self) -> Result<Vec<(&Arrow, ArrowView)>, ViewError> {
+        self.grid
+            .arrows
+            .iter()
+            .map(|arrow| Ok((arrow, self.stands(arrow)?)))
+            .collect()
+    }
+
+    fn stands(&self, arrow: &Arrow) -> Result<ArrowView, ViewError> {
+        let mut view = self
+            .db
+            .read(|reader| status::arrow(reader, &self.policy, &self.present, &self.grid, arrow))?;
+        if self.may_concern(arrow)? {
+            view.status = ArrowStatus::Unreadable;
+        }
+        Ok(view)
+    }
+
+    /// Whether something that cannot be read may be about an arrow: it stands,
+    /// or would stand, where the arrow's records do.
+    fn may_concern(&self, arrow: &Arrow) -> Result<bool, ViewError> {
+        if self.loaded.damage.is_empty() {
+            return Ok(false);
+        }
+        if self.loaded.damaged > self.loaded.damage.len() {
+            return Ok(true);
+        }
+        let place = self.policy.encode_path(&Attestation {
+            grid_version: self.grid.version,
+            attested_by_role: "operator".to_owned(),
+            source_role: arrow.source_role.clone(),
+            target_role: arrow.target_role.clone(),
+            adversary_role: arrow.adversary_role.clone().unwrap_or_default(),
+            context: arrow.context.clone(),
+            stratum: arrow.stratum.clone(),
+            pass_id: "any".to_owned(),
+            ..empty_record()
+        })?;
+        let own = format!("{}/{}", crate::audit::TREE_DIR, place.path);
+        let init = format!("{}/v{}/init/", crate::audit::TREE_DIR, self.grid.version);
+        let dir = own.rsplit_once('/').map_or("", |(dir, _)| dir);
+        Ok(self.loaded.damage.iter().any(|damage| {
+            damage.path().is_none_or(|path| {
+                path.starts_with(dir)
+                    || dir.starts_with(path.as_str())
+                    || path.starts_with(&init)
+                    || init.starts_with(path.as_str())
+            })
+        }))
+    }
+
+    /// What changed in the covered files since the verdict that counts on a
+    /// clause; nothing if there is none, or they are the same.
+    ///
+    /// # Errors
+    /// `subject-missing` and `subject-corrupt`, if the list of what was judged
+    /// is gone.
+    pub fn changed(
+        &self,
+        arrow: &Arrow,
+        clause: &Clause,
+        stands: &ClauseView,
+    ) -> Result<Vec<Change>, SubjectError> {
+        if stands.judged.is_empty() || stands.judged == stands.subject {
+            return Ok(Vec::new());
+        }
+        let look = self.present.of(arrow.covers_of(clause));
+        let (Some(Ok(now)), Ok(judged)) = (look.as_deref(), stands.judged.parse()) else {
+            return Ok(Vec::new());
+        };
+        let before = SubjectStore::new(&self.disk).read(&judged)?;
+        let mut changes = changed::between(&before, &now.manifest);
+        changed::count_lines(self.project.root(), &mut changes);
+        Ok(changes)
+    }
+
+    /// Whether the grid in force is attested as far as it has to be: in a
+    /// project where a grid was, the one in force must be. Names the arrows
+    /// that lack it.
+    ///
+    /// # Errors
+    /// `engine-db-…`, and what reading the grid's file refuses.
+    pub fn unattested(&self) -> Result<Vec<String>, ViewError> {
+        let named = |row: &Row| {
+            let hint = self.policy.decode_hint(&row.rec.hint_json)?;
+            Ok::<_, PolicyError>(hint.subject)
+        };
+        let mut bound = false;
+        for row in self.db.read(|reader| reader.on_the_spot())? {
+            bound |= !named(&row)?.is_empty();
+        }
+        if !bound {
+            return Ok(Vec::new());
+        }
+        let now = of_grid(self.project.ghyll(), self.grid.version)?
+            .subject
+            .to_string();
+        let mut lacking = Vec::new();
+        for arrow in &self.grid.arrows {
+            let attestation_ref = self
+                .policy
+                .attestation_ref(&arrow.id, "", self.grid.version)?;
+            let row = self
+                .db
+                .read(|reader| standing::newest(reader, &attestation_ref))?;
+            let attested = match &row {
+                Some(row) => row.rec.verdict == Verdict::Pass.as_str() && named(row)? == now,
+                None => false,
+            };
+            if !attested {
+                lacking.push(arrow.id.clone());
+            }
+        }
+        Ok(lacking)
+    }
+
+    /// What operators are asked, oldest first.
+    ///
+    /// # Errors
+    /// `engine-db-…`.
+    pub fn pending(&self) -> Result<Vec<Request>, DbError> {
+        self.db.read(pending::all)
+    }
+
+    /// Whether only an escalation's verdicts are taken on what is asked.
+    ///
+    /// # Errors
+    /// `engine-db-…`.
+    pub fn escalation_due(&self, request: &Request) -> Result<bool, DbError> {
+        let standing = self
+            .db
+            .read(|reader| reader.standing(&request.attestation_ref))?;
+        let rounds_max = self.grid.settings.insufficient_basis_rounds_max;
+        Ok(pending::escalation_due(standing.as_ref(), rounds_max))
+    }
+
+    /// All traversals of arrows, oldest first.
+    ///
+    /// # Errors
+    /// `engine-db-…`.
+    pub fn passes(&self) -> Result<Vec<Pass>, DbError> {
+        self.db.read(|reader| reader.passes())
+    }
+
+    /// All defects, oldest first.
+    ///
+    /// # Errors
+    /// `engine-db-…`.
+    pub fn findings(&self) -> Result<Vec<Finding>, DbError> {
+        self.db.read(|reader| reader.findings())
+    }
+
+    /// Tells `each` of the records asked for, newest last.
+    ///
+    /// # Errors
+    /// Those of `each`, and `engine-db-…`.
+    pub fn each_record<E: From<DbError>>(
+        &self,
+        filter: &Filter,
+        each: impl FnMut(Row) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.db.read(|reader| reader.each_row(filter, each))
+    }
+}
+
+/// A record of nothing, to be filled.
+pub fn empty_record() -> Attestation {
+    Attestation {
+        attestation_id: String::new(),
+        kind: String::new(),
+        arrow_id: String::new(),
+        clause_id: String::new(),
+        op_id: String::new(),
+        attested_by_role: String::new(),
+        source_role: String::new(),
+        target_role: String::new(),
+        adversary_role: String::new(),
+        verdict: String::new(),
+        reason: String::new(),
+        timestamp: String::new(),
+        grid_version: 0,
+        pass_id: String::new(),
+        context: String::new(),
+        stratum: String::new(),
+        unit: String::new(),
+        unit_payload_json: String::new(),
+        hint_json: String::new(),
+    }
+}
