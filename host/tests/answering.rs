@@ -142,3 +142,42 @@ fn an_answer_is_followed_by_what_blocks_what_is_asked_and_what_to_type() {
     let told = String::from_utf8(failed.stdout).unwrap();
     assert_eq!(told.lines().count(), 1, "{told}");
 }
+
+/// What others do while a session is at work is told as well: here by the
+/// command that the session itself waits for.
+#[test]
+fn what_others_do_while_a_command_runs_is_told_before_the_next_line() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let ghyll_bin = env!("CARGO_BIN_EXE_ghyll");
+    let grid = format!(
+        "{GRID}  - id: B
+    source-role: builder
+    target-role: architect
+    stratum: L0
+    context: site
+    clauses:
+      - {{id: M, concept: it runs, eval: machine, run: [\"{ghyll_bin}\", attest, A/C1, fail, --op-id, bo, --residue, not yet]}}
+"
+    );
+    std::fs::write(dir.join("grid.yaml"), grid).unwrap();
+    for args in [
+        &["init", "--grid", "grid.yaml"][..],
+        &["dispatch", "A"],
+        &["attest", "A/C2", "pass", "--op-id", "kim"],
+    ] {
+        ghyll(dir, args);
+    }
+    let mut run = command(dir, &["run", "--op-id", "kim"])
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = "s\n/run-arrow B\ns\n/exit\n";
+    std::io::Write::write_all(run.stdin.as_mut().unwrap(), lines.as_bytes()).unwrap();
+    let told = stderr(&run.wait_with_output().unwrap());
+    let heard = told.matches("bo recorded ").count();
+    assert_eq!(heard, 1, "{told}");
+    assert!(!told.contains("kim recorded"), "{told}");
+}

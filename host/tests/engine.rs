@@ -409,6 +409,13 @@ fn the_index_is_held_against_the_tree_and_made_anew() {
     sample.assert_found("engine-db-corrupt", "index");
     let err = sample.refused(&["dispatch", "A-checkout"], "engine-db-corrupt");
     assert!(err.contains("rebuild-index"), "{err}");
+    // What stands nowhere else is not said to be nothing.
+    for list in ["pending", "findings", "passes"] {
+        let err = sample.refused(&[list], "engine-db-corrupt");
+        assert!(err.contains("not known"), "{err}");
+        let (_, out, _) = sample.run(&[list, "--json"]);
+        assert!(serde_json::from_str::<Value>(&out).unwrap().is_array());
+    }
     let out = sample.ok(&["engine", "rebuild-index"]);
     assert!(out.contains("engine.db.set-aside-1"), "{out}");
     assert_eq!(

@@ -450,6 +450,27 @@ fn who_is_waited_for_is_named_and_one_that_cannot_be_judged_is_said() {
     // Nothing is lost of what it asked.
     std::fs::rename(&aside, &file).unwrap();
     assert_eq!(second.pending().unwrap().len(), 3);
+
+    // Who waits until they are done says whose answer it is.
+    let (waits, waiting) = std::sync::mpsc::channel();
+    let done = std::thread::scope(|scope| {
+        let second = &second;
+        let dispatch = scope.spawn(move || {
+            let joined = move |_: &Pass, _| waits.send(()).unwrap();
+            let options = Options {
+                joined: Some(&joined),
+                ..Options::default()
+            };
+            second.dispatch_with(ARROW, &options).unwrap()
+        });
+        waiting.recv().unwrap();
+        let other = rusqlite::Connection::open(dir.join(".ghyll/engine.db")).unwrap();
+        other.execute("UPDATE passes SET asked = 1", []).unwrap();
+        dispatch.join().unwrap()
+    });
+    let pid = format!("pid {}", std::process::id());
+    assert!(done.joined.contains(&pid), "{}", done.joined);
+    assert_eq!(second.dispatch(ARROW).unwrap().joined, "");
 }
 
 #[test]

@@ -8,107 +8,31 @@
 //! refuses, with it every loss is written down before the project goes on
 //! without it.
 
+mod aside;
+mod error;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use aside::{remove_beside, set_aside};
+pub use error::RebuildError;
+
 use super::accepted_losses::{ACCEPTED_LOSSES, AcceptedLoss, AcceptedLosses};
 use super::load::{self, Elsewhere, LimitsOf, LoadError, Loaded, Notice, Sources};
-use super::proof::{ProofError, index_proves};
+use super::proof::index_proves;
 use super::{FlatFile, TREE_DIR};
 use crate::clock::{Clock, rfc3339};
 use crate::db::{Db, DbError, ENGINE_DB, Reader, State};
 use crate::files::disk::{CapDisk, Disk};
-use crate::grid::{Grid, GridError};
-use crate::policy::{Policy, PolicyError};
-use crate::project::{Project, ProjectError};
+use crate::grid::Grid;
+use crate::policy::Policy;
+use crate::project::Project;
 
 /// Where the new database is made before it is put in place.
 const NEW_DB: &str = "engine.db.new";
 /// Losses that are written down one by one; of more a project has to be
 /// restored, not given up.
 const LOSSES_MAX: usize = 200_000;
-
-/// Why nothing was made anew.
-#[derive(Debug, thiserror::Error)]
-pub enum RebuildError {
-    /// The project.
-    #[error(transparent)]
-    Project(#[from] ProjectError),
-    /// Its grid.
-    #[error(transparent)]
-    Grid(#[from] GridError),
-    /// Its database.
-    #[error(transparent)]
-    Db(#[from] DbError),
-    /// The policy.
-    #[error(transparent)]
-    Policy(#[from] PolicyError),
-    /// Reading the tree.
-    #[error(transparent)]
-    Load(#[from] LoadError),
-    /// Something is lost, and nobody accepted it.
-    #[error("{}", losses_in_words(.0, *.1))]
-    Losses(Vec<LoadError>, usize),
-    /// More is lost than can be written down.
-    #[error(
-        "{0} losses, more than {LOSSES_MAX}: restore the tree, or move the damaged file away, which is one loss"
-    )]
-    TooMany(usize),
-    /// Something is wrong that cannot be accepted.
-    #[error(transparent)]
-    Refused(Box<LoadError>),
-    /// A file or directory.
-    #[error("{}: {source}", path.display())]
-    Io {
-        /// Which.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
-}
-
-impl RebuildError {
-    /// The public code.
-    pub fn code(&self) -> &str {
-        match self {
-            Self::Project(e) => e.code(),
-            Self::Grid(e) => e.code(),
-            Self::Db(e) => e.code(),
-            Self::Policy(e) => e.code(),
-            Self::Load(e) => e.code(),
-            Self::Losses(losses, _) => losses
-                .first()
-                .map_or("attestation-audit-corrupt", LoadError::code),
-            Self::TooMany(_) => "accepted-losses-too-many",
-            Self::Refused(e) => e.code(),
-            Self::Io { .. } => "project-unreadable",
-        }
-    }
-}
-
-impl From<ProofError> for RebuildError {
-    fn from(error: ProofError) -> Self {
-        match error {
-            ProofError::Db(e) => Self::Db(e),
-            ProofError::Policy(e) => Self::Policy(e),
-        }
-    }
-}
-
-fn losses_in_words(losses: &[LoadError], count: usize) -> String {
-    /// More are counted.
-    const SHOWN: usize = 20;
-    let mut text = format!(
-        "{count} lost; `ghyll engine rebuild-index --accept-loss --op-id ID` goes on without and records that you said so"
-    );
-    for loss in losses.iter().take(SHOWN) {
-        text.push_str(&format!("\n{}: {loss}", loss.code()));
-    }
-    if count > SHOWN {
-        text.push_str(&format!("\nand {} more", count - SHOWN));
-    }
-    text
-}
 
 /// What was done.
 #[derive(Debug, Default)]
@@ -402,55 +326,4 @@ fn old_db(project: &Project) -> Result<OldDb, RebuildError> {
         Err(e) if e.is_damage() => Ok(OldDb::Damaged),
         Err(e) => Err(e.into()),
     }
-}
-
-/// Renames what cannot be used, with what belongs to it, to a name not taken.
-fn set_aside(project: &Project, disk: &dyn Disk) -> Result<Option<String>, RebuildError> {
-    let io = |source| RebuildError::Io {
-        path: project.path_of(ENGINE_DB),
-        source,
-    };
-    // The journal first: without it a crash here leaves a database that is
-    // damaged still, with it under a new name none that is wrongly repaired.
-    let mut there = Vec::new();
-    for suffix in ["-journal", "-wal", "-shm", ""] {
-        if disk
-            .meta(&format!("{ENGINE_DB}{suffix}"))
-            .map_err(io)?
-            .is_some()
-        {
-            there.push(suffix);
-        }
-    }
-    if there.is_empty() {
-        return Ok(None);
-    }
-    let mut number = 1;
-    let aside = loop {
-        let name = format!("{ENGINE_DB}.set-aside-{number}");
-        if disk.meta(&name).map_err(io)?.is_none() {
-            break name;
-        }
-        number += 1;
-    };
-    for suffix in there {
-        let name = format!("{ENGINE_DB}{suffix}");
-        disk.rename(&name, &format!("{aside}{suffix}"))
-            .map_err(io)?;
-    }
-    disk.sync_dir("").map_err(io)?;
-    Ok(Some(aside))
-}
-
-/// Removes what SQLite left beside a database whose content was taken over.
-fn remove_beside(project: &Project, disk: &dyn Disk) -> Result<(), RebuildError> {
-    for suffix in ["-journal", "-wal", "-shm"] {
-        let name = format!("{ENGINE_DB}{suffix}");
-        let path = project.path_of(&name);
-        let there = disk.meta(&name);
-        if there.is_ok_and(|meta| meta.is_some()) {
-            std::fs::remove_file(&path).map_err(|source| RebuildError::Io { path, source })?;
-        }
-    }
-    Ok(())
 }

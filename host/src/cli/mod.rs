@@ -30,8 +30,8 @@ use ghyll::view::View;
 
 use commands::lists::{self, List};
 use commands::{
-    arrows, attest, check, component, demo, engine, explain, grid, init, man, mcp, replay, run,
-    show, status, subject,
+    arrows, attest, attestations, check, component, demo, dispatch, engine, explain, grid, init,
+    man, mcp, replay, run, show, status, subject,
 };
 use failure::{Failure, REFUSED, USAGE};
 use output::Output;
@@ -85,7 +85,7 @@ enum Command {
     /// Run operator scripts
     Replay(replay::ReplayArgs),
     /// Traverse an arrow: decide its machine clauses, ask for the others
-    Dispatch(attest::DispatchArgs),
+    Dispatch(dispatch::DispatchArgs),
     /// Put one verdict on record
     Attest(attest::AttestArgs),
     /// The arrows of the grid and where they stand
@@ -94,7 +94,7 @@ enum Command {
         command: arrows::ArrowCommand,
     },
     /// The verdicts on record, newest last
-    Attestations(attest::ListArgs),
+    Attestations(attestations::ListArgs),
     /// One verdict, whole
     Show(show::ShowArgs),
     /// Where everything stands, and what to type next
@@ -274,10 +274,10 @@ fn execute(cli: Cli, out: &Output) -> Result<u8, Failure> {
         Command::Init(args) => init::run(common, out, &args),
         Command::Run(args) => run::run(common, out, args),
         Command::Replay(args) => replay::run(common, out, &args),
-        Command::Dispatch(args) => attest::dispatch(common, out, &args),
-        Command::Attest(args) => attest::attest(common, out, &args),
+        Command::Dispatch(args) => dispatch::run(common, out, &args),
+        Command::Attest(args) => attest::run(common, out, &args),
         Command::Arrow { command } => arrows::run(common, out, &command),
-        Command::Attestations(args) => attest::list(common, out, &args),
+        Command::Attestations(args) => attestations::run(common, out, &args),
         Command::Show(args) => show::run(common, out, &args),
         Command::Status => status::run(common, out),
         Command::Check(args) => check::run(common, out, &args),
@@ -315,9 +315,14 @@ impl Common {
         }
     }
 
+    /// The project as it is now, for who says what is wrong with the index.
+    fn look(&self) -> Result<View, Failure> {
+        Ok(View::open(self.project()?, Arc::new(Policy::load()?))?)
+    }
+
     /// The project as it is now, to be read.
     fn view(&self, out: &Output) -> Result<View, Failure> {
-        let view = View::open(self.project()?, Arc::new(Policy::load()?))?;
+        let view = self.look()?;
         if let Some(fault) = view.db_fault() {
             out.note(format!(
                 "warning[{}]: {}; read from the tree instead",

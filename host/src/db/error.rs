@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Error, ErrorCode};
 
-use super::{BUSY, SCHEMA_VERSION};
+use super::BUSY;
+use super::schema::SCHEMA_VERSION;
 
 /// Why the database cannot be used.
 #[derive(Debug, thiserror::Error)]

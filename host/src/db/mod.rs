@@ -24,6 +24,7 @@ mod passes;
 mod requests;
 mod runs;
 mod salvage;
+mod schema;
 mod sql;
 mod standings;
 mod words;
@@ -50,9 +51,6 @@ pub use words::Word;
 
 /// The database's file below `.ghyll`.
 pub const ENGINE_DB: &str = "engine.db";
-/// The version this program writes.
-const SCHEMA_VERSION: i64 = 4;
-const SCHEMA: &str = include_str!("schema.sql");
 /// How long another program may hold the database before we give up.
 const BUSY: Duration = Duration::from_secs(5);
 /// How often a database that changes while it is copied is tried again.
@@ -122,9 +120,9 @@ impl Db {
         let file = files::id(path)?;
         let mut conn = Connection::open_with_flags(path, flags).map_err(fail)?;
         distrust(&conn).map_err(fail)?;
-        match version(&conn).map_err(fail)? {
-            (0, 0) => create(&mut conn).map_err(fail)?,
-            found => check_schema(path, &conn, found)?,
+        match schema::version(&conn).map_err(fail)? {
+            (0, 0) => schema::create(&mut conn).map_err(fail)?,
+            found => schema::check(path, &conn, found)?,
         }
         // A rollback journal leaves no files behind, so that readers that
         // must change nothing can read; FULL, for requests are promises.
@@ -161,7 +159,7 @@ impl Db {
                 let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
                 let conn = Connection::open_with_flags(path, flags).map_err(fail)?;
                 distrust(&conn).map_err(fail)?;
-                match version(&conn) {
+                match schema::version(&conn) {
                     Ok(found) => break (conn, None, found),
                     // Left by a writer that crashed: a journal to be played
                     // back, which would change files.
@@ -171,7 +169,7 @@ impl Db {
             }
             if let Some((conn, dir)) = files::copy(path)? {
                 distrust(&conn).map_err(fail)?;
-                let found = version(&conn).map_err(fail)?;
+                let found = schema::version(&conn).map_err(fail)?;
                 break (conn, Some(dir), found);
             }
             // It changed while it was copied: somebody is at work on it.
@@ -184,7 +182,7 @@ impl Db {
         if found == (0, 0) {
             return Ok(None);
         }
-        check_schema(path, &conn, found)?;
+        schema::check(path, &conn, found)?;
         Ok(Some(Self {
             path: path.to_owned(),
             open: Mutex::new(Open { conn, file }),
@@ -204,7 +202,7 @@ impl Db {
         // The empty name is SQLite's for a file nobody else can open.
         let mut conn = Connection::open("").map_err(fail)?;
         distrust(&conn).map_err(fail)?;
-        create(&mut conn).map_err(fail)?;
+        schema::create(&mut conn).map_err(fail)?;
         Ok(Self::over(&path, conn, Kind::Private))
     }
 
@@ -225,7 +223,7 @@ impl Db {
                 })
                 .map_err(fail)?;
         }
-        create(&mut conn).map_err(fail)?;
+        schema::create(&mut conn).map_err(fail)?;
         Ok(Self::over(path, conn, Kind::Writable))
     }
 
@@ -388,62 +386,6 @@ fn distrust(conn: &Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
-fn check_schema(path: &Path, conn: &Connection, found: (i64, i64)) -> Result<(), DbError> {
-    let fail = |e| DbError::from_sqlite(path, e);
-    let path = path.to_owned();
-    match found.0 {
-        SCHEMA_VERSION => {}
-        found if found > SCHEMA_VERSION => return Err(DbError::Newer { path, found }),
-        found => return Err(DbError::Older { path, found }),
-    }
-    if schema(conn).map_err(fail)? == expected_schema().map_err(fail)? {
-        Ok(())
-    } else {
-        Err(DbError::Foreign { path })
-    }
-}
-
-/// Everything declared in it, as it was declared.
-type Schema = Vec<(String, String, Option<String>)>;
-
-fn schema(conn: &Connection) -> rusqlite::Result<Schema> {
-    conn.prepare("SELECT type, name, sql FROM main.sqlite_schema ORDER BY type, name")?
-        .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
-        .collect()
-}
-
-/// The statements that make the indexes over the records.
-fn record_indexes() -> impl Iterator<Item = &'static str> {
-    SCHEMA
-        .split(';')
-        .map(str::trim)
-        .filter(|statement| statement.starts_with("CREATE INDEX attestations_"))
-}
-
-/// The schema of a new database.
-fn expected_schema() -> rusqlite::Result<Schema> {
-    let mut conn = Connection::open_in_memory()?;
-    create(&mut conn)?;
-    schema(&conn)
-}
-
-fn version(conn: &Connection) -> rusqlite::Result<(i64, i64)> {
-    let version = conn.pragma_query_value(None, "user_version", |row| row.get(0))?;
-    let tables = conn.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
-    Ok((version, tables))
-}
-
-fn create(conn: &mut Connection) -> rusqlite::Result<()> {
-    let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    if version(&tx)? != (0, 0) {
-        // Another process was at it, too.
-        return Ok(());
-    }
-    tx.execute_batch(SCHEMA)?;
-    tx.pragma_update(None, "user_version", SCHEMA_VERSION)?;
-    tx.commit()
-}
-
 impl Reader<'_> {
     /// A note left by an earlier start.
     ///
@@ -468,49 +410,5 @@ impl Tx<'_> {
             [key, value],
         )
         .map(drop)
-    }
-
-    /// Takes away the indexes over the records, which are made faster when all
-    /// of these are there. Returns whether there are any to be made again.
-    ///
-    /// # Errors
-    /// `engine-db-…`.
-    pub fn drop_indexes(&self) -> Result<bool, DbError> {
-        if self.overlaid {
-            return Ok(false);
-        }
-        self.cache(CACHE_KIB.0)?;
-        for statement in record_indexes() {
-            let name = statement.split_whitespace().nth(2).unwrap_or_default();
-            self.execute(&format!("DROP INDEX {name}"), [])?;
-        }
-        Ok(true)
-    }
-
-    /// Makes them again.
-    ///
-    /// # Errors
-    /// `engine-db-…`.
-    pub fn make_indexes(&self) -> Result<(), DbError> {
-        for statement in record_indexes() {
-            self.execute(statement, [])?;
-        }
-        self.cache(CACHE_KIB.1)
-    }
-
-    fn cache(&self, kib: i64) -> Result<(), DbError> {
-        self.sql(self.conn.pragma_update(None, "cache_size", -kib))
-    }
-
-    /// Forgets the index, to be read again from the tree.
-    ///
-    /// # Errors
-    /// `engine-db-…`.
-    pub fn clear_index(&self) -> Result<(), DbError> {
-        for table in ["attestations", "file_heads", "standings", "notes"] {
-            self.execute(&format!("DELETE FROM {table}"), [])?;
-        }
-        self.execute("DELETE FROM findings WHERE attestation_ref <> ''", [])
-            .map(drop)
     }
 }

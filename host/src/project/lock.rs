@@ -28,12 +28,9 @@ use crate::files::{PathContext, Way, open_below};
 pub const LOCK_FILE: &str = "lock";
 /// How long the lock is waited for.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// The pause before the second attempt.
-const PAUSE_FIRST: Duration = Duration::from_millis(1);
-/// The longest pause. Short, for it decides who starves: between two writes of
-/// a busy process the lock is free for a moment only, and who looks a thousand
-/// times in five seconds will see one.
-const PAUSE_MAX: Duration = Duration::from_millis(5);
+/// The pause between two attempts. Short, for between two writes of a busy
+/// process the lock is free for a moment only.
+const PAUSE: Duration = Duration::from_millis(1);
 /// The most that is read of what a holder wrote, in bytes.
 const HOLDER_MAX: usize = 4096;
 /// The most that is said of what a holder does, in characters.
@@ -108,7 +105,7 @@ impl Project {
     pub fn lock_within(&self, what: &str, patience: Duration) -> Result<SessionLock, ProjectError> {
         crate::seam::step();
         let deadline = Instant::now() + patience;
-        let mut pause = PAUSE_FIRST;
+        let next = self.queue(deadline - patience / 2);
         loop {
             // Opened anew each time: what has the name may be another file now.
             let file = open_own(self, LOCK_FILE, Way::Write)?;
@@ -121,6 +118,7 @@ impl Project {
                     };
                     match lock.still_ours() {
                         Ok(()) => {
+                            drop(next);
                             sign(&lock.file, what);
                             crate::seam::step();
                             return Ok(lock);
@@ -142,8 +140,25 @@ impl Project {
             if left.is_zero() {
                 return Err(ProjectError::Locked(holder.and_then(read_holder)));
             }
-            std::thread::sleep(pause.min(left));
-            pause = (pause * 2).min(PAUSE_MAX);
+            std::thread::sleep(PAUSE.min(left));
+        }
+    }
+
+    /// Waits to be the next who may have the lock, so that a process that writes
+    /// one record after the other stands in line with those that wait for one.
+    /// It is a lock on `.ghyll` itself, so that no further file is needed, and a
+    /// courtesy: who waited until `deadline`, since whoever is next was
+    /// suspended, say, or cannot lock a folder here, tries without.
+    fn queue(&self, deadline: Instant) -> Option<File> {
+        let folder = self.ghyll.open_dir(".").ok()?.into_std_file();
+        loop {
+            match folder.try_lock() {
+                Ok(()) => return Some(folder),
+                Err(TryLockError::WouldBlock) if Instant::now() < deadline => {
+                    std::thread::sleep(PAUSE);
+                }
+                Err(_) => return None,
+            }
         }
     }
 

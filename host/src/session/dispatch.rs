@@ -8,15 +8,10 @@ use std::time::Duration;
 
 use super::{Session, SessionError};
 use crate::bus::Event;
-use crate::db::{
-    DbError, Evidence, Finding, FindingStatus, Pass, PassStatus, Request, Run, Severity, Traversal,
-    Tx, Word,
-};
-use crate::grid::{Arrow, Clause, Eval, Grid};
-use crate::locations;
+use crate::db::{DbError, Evidence, Pass, PassStatus, Request, Traversal, Tx};
+use crate::grid::{Arrow, Eval, Grid};
 use crate::project::{Holder, Presence};
 use crate::runtime::cancel::Cancel;
-use crate::runtime::command::{self, Finished};
 use crate::subject::Present;
 use crate::view::find_arrow;
 use crate::work::pass;
@@ -41,17 +36,8 @@ pub struct Dispatched {
     pub escalations: BTreeSet<String>,
     /// The arrow, as the grid declares it.
     pub arrow: Arrow,
-}
-
-/// The most of what the producer says that is read, in bytes.
-pub const EVIDENCE_MAX: u64 = 1 << 20;
-
-/// What the producer says, by clause, out of the JSON it is given in.
-///
-/// # Errors
-/// `evidence-malformed`.
-pub fn parse_evidence(json: &str) -> Result<BTreeMap<String, Evidence>, SessionError> {
-    serde_json::from_str(json).map_err(|e| SessionError::EvidenceMalformed(e.to_string()))
+    /// Who was at it already and was waited for, in words; empty if nobody was.
+    pub joined: String,
 }
 
 /// Hears that a pass is joined, and who runs it, if that can be told.
@@ -104,6 +90,7 @@ impl Session {
         arrow_id: &str,
         options: &Options<'_>,
     ) -> Result<Dispatched, SessionError> {
+        let mut joined = String::new();
         // Anew when what it was begun with is over: the grid, or who was at it.
         let (grid, pass_id) = loop {
             self.take_up_grid()?;
@@ -131,8 +118,12 @@ impl Session {
                     (pass, done?)
                 }
                 Taken::Theirs(pass) => {
-                    if let Some(joined) = options.joined {
-                        joined(&pass, Presence::who(&self.project, &pass.session_id));
+                    let who = Presence::who(&self.project, &pass.session_id);
+                    joined = who
+                        .as_ref()
+                        .map_or_else(|| "another session".to_owned(), Holder::to_string);
+                    if let Some(tell) = options.joined {
+                        tell(&pass, who);
                     }
                     let done = self.wait_for(&pass, &options.cancel)?
                         // They could not know what is said here.
@@ -168,117 +159,9 @@ impl Session {
                 requested,
                 escalations,
                 arrow: arrow.clone(),
+                joined,
             })
         })
-    }
-
-    /// Keeps what the producer says of an arrow's clauses until they are asked
-    /// for; what is asked already has it from now on. The next traversal of the
-    /// arrow takes it up, and what is said with that one goes before it.
-    ///
-    /// # Errors
-    /// `arrow-unknown`, and as [`Self::dispatch_with`] where what is said is
-    /// refused; then nothing is kept.
-    pub fn keep_said(
-        &self,
-        arrow_id: &str,
-        evidence: &BTreeMap<String, Evidence>,
-    ) -> Result<(), SessionError> {
-        // Whoever takes the lock takes up the grid in force, which is the one meant.
-        let hold = self.hold("keeping what the producer says")?;
-        let grid = self.grid();
-        let arrow = find_arrow(&grid, arrow_id)?;
-        self.check_said(arrow, evidence)?;
-        self.db.transaction(|tx| {
-            for (clause, said) in evidence {
-                let asked = self
-                    .policy
-                    .attestation_ref(&arrow.id, clause, grid.version)?;
-                let standing = tx.standing(&asked)?;
-                match pending::on(tx, &asked, standing.as_ref())? {
-                    Some(request) => tx.ask_again(&Request {
-                        evidence: said.clone(),
-                        ..request
-                    })?,
-                    None => tx.keep_word(&Word {
-                        arrow_id: arrow.id.clone(),
-                        clause_id: clause.clone(),
-                        evidence: said.clone(),
-                    })?,
-                }
-            }
-            Ok::<_, SessionError>(())
-        })?;
-        drop(hold);
-        Ok(())
-    }
-
-    /// Refuses what the producer says of clauses the arrow does not have, what
-    /// a record could not keep, and places that are not there. The limits are
-    /// the policy's: it is asked about the hint that would be kept.
-    fn check_said(
-        &self,
-        arrow: &Arrow,
-        evidence: &BTreeMap<String, Evidence>,
-    ) -> Result<(), SessionError> {
-        for (id, said) in evidence {
-            let Some(clause) = arrow.clauses.iter().find(|clause| clause.id == *id) else {
-                return Err(SessionError::EvidenceUnknownClause {
-                    arrow: arrow.id.clone(),
-                    clause: id.clone(),
-                });
-            };
-            let request = Request {
-                arrow_id: arrow.id.clone(),
-                clause_id: clause.id.clone(),
-                concept: clause.concept.clone(),
-                evidence: said.clone(),
-                ..Request::default()
-            };
-            let hint = self.hint(&request, "")?;
-            let kept = self.policy.encode_hint(&hint)?;
-            if let Err(source) = self.policy.decode_hint(&kept) {
-                let clause = clause.id.clone();
-                return Err(SessionError::EvidenceRefused { clause, source });
-            }
-        }
-        for (clause, said) in evidence {
-            let places = said.locations.iter().map(String::as_str);
-            if let Some((place, why)) = locations::missing(self.project.root(), places) {
-                return Err(SessionError::LocationUnknown {
-                    of: clause.clone(),
-                    place: place.to_owned(),
-                    why,
-                });
-            }
-        }
-        Ok(())
-    }
-
-    /// Decides machine clauses, while nobody is kept out.
-    fn run_commands(
-        &self,
-        arrow: &Arrow,
-        pass: &Pass,
-        cancel: &Cancel,
-    ) -> Result<(), SessionError> {
-        for clause in &arrow.clauses {
-            if let Eval::Machine { run, timeout } = &clause.eval {
-                let finished =
-                    command::run(run, self.project.root(), *timeout, cancel).map_err(|source| {
-                        SessionError::Machine {
-                            arrow: arrow.id.clone(),
-                            clause: clause.id.clone(),
-                            source,
-                        }
-                    })?;
-                let hold = self.hold("keeping what a command came to")?;
-                self.db
-                    .transaction(|tx| self.decide(tx, &pass.pass_id, clause, &finished))?;
-                drop(hold);
-            }
-        }
-        Ok(())
     }
 
     /// Asks operators for the attested clauses that do not hold, or closes the
@@ -428,57 +311,6 @@ impl Session {
         Ok(Taken::Ours(pass))
     }
 
-    /// Keeps what a command came to, and the defect it found; nothing if the
-    /// pass has ended meanwhile.
-    fn decide(
-        &self,
-        tx: &Tx<'_>,
-        pass_id: &str,
-        clause: &Clause,
-        finished: &Finished,
-    ) -> Result<(), SessionError> {
-        let Some(pass) = tx.pass(pass_id)?.filter(is_open) else {
-            return Ok(());
-        };
-        let now = self.now();
-        tx.add_run(&Run {
-            pass_id: pass.pass_id.clone(),
-            arrow_id: pass.arrow_id.clone(),
-            clause_id: clause.id.clone(),
-            grid_version: pass.grid_version,
-            passed: finished.passed(),
-            detail: finished.detail(),
-            at: now.clone(),
-        })?;
-        let open = tx.open_findings(&pass.arrow_id, &clause.id, pass.grid_version)?;
-        if finished.passed() {
-            for finding in open {
-                let resolved = FindingStatus::Resolved;
-                tx.dispose_finding(finding.finding_id, resolved, &pass.pass_id)?;
-            }
-        } else if open.is_empty() {
-            tx.raise_finding(
-                &mut Finding {
-                    finding_id: 0,
-                    attestation_ref: String::new(),
-                    arrow_id: pass.arrow_id.clone(),
-                    clause_id: clause.id.clone(),
-                    grid_version: pass.grid_version,
-                    pass_id: pass.pass_id.clone(),
-                    kind: "machine-fail".to_owned(),
-                    severity: Severity::High,
-                    status: FindingStatus::Open,
-                    detail: finished.detail(),
-                    raised_at: now,
-                    raised_by: String::new(),
-                    disposed_by: String::new(),
-                },
-                0,
-            )?;
-        }
-        Ok(())
-    }
-
     /// Asks for every attested clause that does not hold.
     fn request_all(
         &self,
@@ -557,6 +389,6 @@ fn end_for_grid(
     pass::end(tx, &pass.pass_id, aborted, "grid-changed", now, events)
 }
 
-fn is_open(pass: &Pass) -> bool {
+pub(super) fn is_open(pass: &Pass) -> bool {
     pass.status == PassStatus::Open
 }

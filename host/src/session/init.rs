@@ -1,8 +1,8 @@
 //! The beginning of a project, attested: one record an arrow, about the grid's
 //! own file, so that a grid in force has a name under it.
 
-use super::attest::{Submission, Via};
 use super::question::{INIT, ON_THE_SPOT};
+use super::submission::{Submission, Via};
 use super::{Session, SessionError};
 use crate::audit::Draft;
 use crate::db::Request;

@@ -12,15 +12,20 @@ mod covered;
 mod dispatch;
 mod error;
 mod init;
+mod machine;
 mod question;
+mod said;
+mod submission;
 
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-pub use attest::{Attested, Submission, Via};
-pub use dispatch::{Dispatched, EVIDENCE_MAX, Joined, Options, parse_evidence};
+pub use attest::Attested;
+pub use dispatch::{Dispatched, Joined, Options};
 pub use error::SessionError;
+pub use said::{EVIDENCE_MAX, parse_evidence};
+pub use submission::{Submission, Via};
 
 use crate::audit::accepted_losses::{ACCEPTED_LOSSES, AcceptedLosses};
 use crate::audit::load::{self, Elsewhere, LimitsOf, Loaded, Notice, Sources};

@@ -30,6 +30,9 @@ pub struct DispatchedWhole<'a> {
     pub reasons: Vec<Reason<'a>>,
     /// The command to type next; empty if nothing is left to do.
     pub next: String,
+    /// Who was traversing the arrow already, and since when: theirs is the
+    /// answer. Empty if nobody was.
+    pub joined: &'a str,
 }
 
 impl<'a> DispatchedWhole<'a> {
@@ -52,6 +55,7 @@ impl<'a> DispatchedWhole<'a> {
                 .collect(),
             reasons: reasons(arrow, &done.stands),
             next: next_command(arrow, &done.stands),
+            joined: &done.joined,
         }
     }
 }

@@ -8,6 +8,7 @@
 
 mod elsewhere;
 mod error;
+mod file;
 mod flat;
 mod held;
 mod migrate;
@@ -20,10 +21,10 @@ use std::io;
 pub use elsewhere::Elsewhere;
 pub use error::LoadError;
 use error::fail;
+use file::limits_of_path;
 pub use flat::{catch_up, each_flat_extra};
 pub use held::{rows_are_there, tree_says};
 pub use notice::Notice;
-use tree::limits_of_path;
 pub(crate) use tree::{MOVED, moved_note};
 
 use crate::audit::accepted_losses::{AcceptedLosses, hex};

@@ -9,7 +9,7 @@ use ghyll::view::View;
 use ghyll::work::status::{ArrowView, ClauseView};
 use ghyll::work::verdict::evidence;
 
-use super::attest::last_lines;
+use super::dispatch::last_lines;
 use crate::cli::output::{ALARM, STRONG, Table, Text, status, text};
 use crate::cli::{Common, Failure, Output};
 

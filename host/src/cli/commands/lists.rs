@@ -47,12 +47,19 @@ pub fn pass(common: &Common, out: &Output, command: &PassCommand) -> Result<u8, 
 }
 
 pub fn run(common: &Common, out: &Output, list: List) -> Result<u8, Failure> {
-    let view = common.view(out)?;
+    let view = common.look()?;
     out.paged(|| print(out, &view, list))?;
     if let (List::Pending, false) = (list, out.json())
         && !view.pending()?.is_empty()
     {
         out.note("Next: ghyll run");
+    }
+    // What waits, what was traversed and what a command found stands nowhere
+    // but in the index, so what is shown may lack some.
+    if let Some(fault) = view.db_fault() {
+        return Err(Failure::new(fault.code(), fault).with_hint(
+            "What is kept there and not in the tree is not known: ghyll engine rebuild-index.",
+        ));
     }
     super::readable(&view)
 }
@@ -63,6 +70,13 @@ pub fn print(out: &Output, view: &View, list: List) -> Result<(), Failure> {
         List::Pending => pending(out, view),
         List::Findings => findings(out, view),
         List::Passes => passes(out, view),
+    }
+}
+
+/// Says that a list is empty, where that is known.
+fn none(out: &Output, view: &View, words: &str) {
+    if view.db_fault().is_none() {
+        out.note(words);
     }
 }
 
@@ -77,7 +91,7 @@ fn pending(out: &Output, view: &View) -> Result<(), Failure> {
         return Ok(out.value(&shown)?);
     }
     if shown.is_empty() {
-        out.note("Nothing is pending.");
+        none(out, view, "Nothing is pending.");
         return Ok(());
     }
     let mut table = Table::new(&["REF", "ASKED", "CLAIM"]);
@@ -117,7 +131,7 @@ fn findings(out: &Output, view: &View) -> Result<(), Failure> {
         return Ok(out.value(&findings)?);
     }
     if findings.is_empty() {
-        out.note("No defect was found.");
+        none(out, view, "No defect was found.");
         return Ok(());
     }
     let mut table = Table::new(&["#", "STATUS", "SEVERITY", "CLAUSE", "RAISED", "DEFECT"]);
@@ -142,7 +156,7 @@ fn passes(out: &Output, view: &View) -> Result<(), Failure> {
         return Ok(out.value(&passes)?);
     }
     if passes.is_empty() {
-        out.note("No arrow was traversed yet.");
+        none(out, view, "No arrow was traversed yet.");
         return Ok(());
     }
     print_passes(out, &passes)

@@ -2,9 +2,11 @@
 
 pub mod arrows;
 pub mod attest;
+pub mod attestations;
 pub mod check;
 pub mod component;
 pub mod demo;
+pub mod dispatch;
 pub mod engine;
 pub mod explain;
 pub mod grid;

@@ -16,7 +16,9 @@ use ghyll::session::{Submission, Via};
 use ghyll::view::View;
 use ghyll::work::Verdict;
 
-use super::attest::{ListArgs, print_dispatched, print_list, print_where_it_stands};
+use super::attest::print_where_it_stands;
+use super::attestations::{self, ListArgs};
+use super::dispatch;
 use super::lists::{self, List};
 use super::{arrows, check as gate, engine, show, status};
 use crate::cli::{Failure, Output};
@@ -177,7 +179,7 @@ fn the_overview_and_the_lists() {
     snapshot("passes", |out| lists::print(out, &view, List::Passes));
     snapshot("arrow_list", |out| arrows::list(out, &view.arrows()?));
     let all = ListArgs::of_arrow(None);
-    snapshot("attestations", |out| print_list(out, &view, &all));
+    snapshot("attestations", |out| attestations::print(out, &view, &all));
 }
 
 #[test]
@@ -204,10 +206,10 @@ fn one_arrow_and_one_verdict() {
 fn what_a_dispatch_and_an_answer_lead_to() {
     let scene = Scene::new();
     let done = scene.session.dispatch("A-checkout").unwrap();
-    snapshot("dispatch", |out| print_dispatched(out, "A-checkout", &done));
+    snapshot("dispatch", |out| dispatch::print(out, "A-checkout", &done));
     let design = scene.session.dispatch("A-design").unwrap();
     snapshot("dispatch_nothing_covered", |out| {
-        print_dispatched(out, "A-design", &design)
+        dispatch::print(out, "A-design", &design)
     });
     snapshot("attested", |out| {
         print_where_it_stands(out, &scene.session, "A-checkout")

@@ -13,7 +13,9 @@ use ghyll::view::find_arrow;
 use super::slash::{self, Kind};
 use super::{Flow, Repl, record};
 use crate::cli::Failure;
-use crate::cli::commands::attest::{Answer, ListArgs, print_dispatched, print_list, tell_joined};
+use crate::cli::commands::attest::Answer;
+use crate::cli::commands::attestations::{self, ListArgs};
+use crate::cli::commands::dispatch::{self, tell_joined};
 use crate::cli::commands::lists::{self, List};
 use crate::cli::output::clean;
 use crate::cli::reader::Candidates;
@@ -154,7 +156,7 @@ impl Repl<'_> {
         if let Some(recorder) = &mut self.recorder {
             recorder.turn(record::run_arrow(id))?;
         }
-        print_dispatched(self.out, id, &done)
+        dispatch::print(self.out, id, &done)
     }
 
     fn attest(&mut self, arguments: &[&str]) -> Result<(), Failure> {
@@ -194,7 +196,7 @@ impl Repl<'_> {
 
     fn attestations(&self, arrow: Option<&str>) -> Result<(), Failure> {
         let view = self.session.view()?;
-        self.shown(|| print_list(self.out, &view, &ListArgs::of_arrow(arrow)))
+        self.shown(|| attestations::print(self.out, &view, &ListArgs::of_arrow(arrow)))
     }
 
     fn list(&self, list: List) -> Result<(), Failure> {

@@ -1,16 +1,18 @@
-//! What others ask and decide while a line is being typed, told above it.
+//! What others ask and decide, told above the line that is being typed, and
+//! before the next one is asked for.
 //!
 //! While a line is read this process changes nothing, so whatever is new in the
-//! database is others'. SQLite says cheaply whether there is anything.
+//! database is others'. Between two lines it is others' too, but for what the
+//! bus told of ([`Own`]). SQLite says cheaply whether there is anything.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
+use ghyll::bus::Event;
 use ghyll::db::{Db, DbError, ENGINE_DB, Pass, PassStatus, Reader};
 use ghyll::grid::Grid;
 use ghyll::project::Project;
-use ghyll::session::Session;
 
 use crate::cli::output::clean;
 use crate::cli::reader::Printer;
@@ -21,28 +23,29 @@ const EVERY: Duration = Duration::from_millis(400);
 /// Reads a line by `read`, and tells by `print` what others did meanwhile.
 /// What could not be told there is returned.
 pub fn while_reading<T>(
-    session: &Session,
+    ear: Option<&mut Ear<'_>>,
     print: Option<Printer>,
     read: impl FnOnce() -> T,
 ) -> (T, Vec<String>) {
     // An index that cannot be read is told of by whoever needs it.
-    let Ok(Some(mut ear)) = Ear::open(session.project()) else {
+    let Some(ear) = ear else {
         return (read(), Vec::new());
     };
     let Some(mut print) = print else {
         let line = read();
-        return (line, ear.news());
+        return (line, ear.news(&Own::default()));
     };
     std::thread::scope(|scope| {
         let (reading, over) = channel::<()>();
         let listen = move || {
+            let nothing = Own::default();
             while over.recv_timeout(EVERY) == Err(RecvTimeoutError::Timeout) {
-                let news = ear.news();
+                let news = ear.news(&nothing);
                 if !news.is_empty() {
                     print(news.join("\n"));
                 }
             }
-            ear.news()
+            ear.news(&nothing)
         };
         let listening = std::thread::Builder::new().spawn_scoped(scope, listen);
         let line = read();
@@ -52,8 +55,38 @@ pub fn while_reading<T>(
     })
 }
 
+/// What this process did itself since it last listened: records and passes by
+/// their ids, requests by their numbers.
+#[derive(Default)]
+pub struct Own {
+    ids: HashSet<String>,
+    requests: HashSet<i64>,
+}
+
+impl Own {
+    /// Takes note of what the bus told.
+    pub fn note(&mut self, event: &Event) {
+        match event {
+            Event::PassOpened(pass)
+            | Event::PassClosed(pass)
+            | Event::RecoveryPassAbortedCrash(pass) => {
+                self.ids.insert(pass.pass_id.clone());
+            }
+            Event::AttestationRecorded(recorded) => {
+                self.ids.insert(recorded.row.rec.attestation_id.clone());
+            }
+            Event::AttestationRequested(request)
+            | Event::InsufficientBasisRoundsExceeded { request, .. }
+            | Event::RecoveryAttestationRepublished(request) => {
+                self.requests.insert(request.request_id);
+            }
+            _ => {}
+        }
+    }
+}
+
 /// How far the project is known.
-struct Ear<'a> {
+pub struct Ear<'a> {
     project: &'a Project,
     grid: Option<u64>,
     db: Db,
@@ -80,7 +113,8 @@ impl Known {
 }
 
 impl<'a> Ear<'a> {
-    fn open(project: &'a Project) -> Result<Option<Self>, DbError> {
+    /// Listens from now on; nothing if there is no index yet.
+    pub fn open(project: &'a Project) -> Result<Option<Self>, DbError> {
         let Some(db) = Db::open_read_only(&project.path_of(ENGINE_DB))? else {
             return Ok(None);
         };
@@ -95,8 +129,8 @@ impl<'a> Ear<'a> {
         }))
     }
 
-    /// What is new, a line each.
-    fn news(&mut self) -> Vec<String> {
+    /// What is new and not this process's own, a line each.
+    pub fn news(&mut self, own: &Own) -> Vec<String> {
         let mut lines = Vec::new();
         if let Ok(version) = Grid::active_version(self.project.ghyll())
             && self.grid.replace(version) != Some(version)
@@ -106,12 +140,12 @@ impl<'a> Ear<'a> {
             ));
         }
         // Somebody writes just now: the next look has it.
-        lines.extend(self.recorded().unwrap_or_default());
+        lines.extend(self.recorded(own).unwrap_or_default());
         lines
     }
 
     /// What is new in the database.
-    fn recorded(&mut self) -> Result<Vec<String>, DbError> {
+    fn recorded(&mut self, own: &Own) -> Result<Vec<String>, DbError> {
         let replaced = self.db.is_replaced()?;
         if replaced && let Some(db) = Db::open_read_only(&self.project.path_of(ENGINE_DB))? {
             // Made anew: what is in it is numbered as it was.
@@ -128,10 +162,12 @@ impl<'a> Ear<'a> {
             let opened = now
                 .open
                 .values()
-                .filter(|pass| !known.open.contains_key(&pass.pass_id));
+                .filter(|pass| !known.open.contains_key(&pass.pass_id))
+                .filter(|pass| !own.ids.contains(&pass.pass_id));
             lines.extend(opened.map(|pass| format!("{} is being handed over.", pass.arrow_id)));
             for request in reader.requests_after(known.request)? {
-                if request.answered_by.is_empty() {
+                let ours = own.requests.contains(&request.request_id);
+                if request.answered_by.is_empty() && !ours {
                     let asked = format!(
                         "Asked: {} ({}); Enter shows it.",
                         request.attestation_ref, request.concept
@@ -141,13 +177,17 @@ impl<'a> Ear<'a> {
             }
             for row in reader.recorded_after(known.record)? {
                 let rec = row.rec;
+                if own.ids.contains(&rec.attestation_id) {
+                    continue;
+                }
                 let decided = format!(
                     "{} recorded {}: {}.",
                     rec.op_id, rec.attestation_id, rec.verdict
                 );
                 lines.push(decided);
             }
-            for pass_id in known.open.keys().filter(|id| !now.open.contains_key(*id)) {
+            let gone = known.open.keys().filter(|id| !now.open.contains_key(*id));
+            for pass_id in gone.filter(|id| !own.ids.contains(*id)) {
                 let Some(pass) = reader.pass(pass_id)? else {
                     continue;
                 };

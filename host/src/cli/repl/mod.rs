@@ -40,6 +40,7 @@ use super::reader::{Line, LineReader, Topic};
 use super::tty::QuietTerminal;
 use super::{Failure, NO, Output, op_id};
 use announce::Inbox;
+use hear::{Ear, Own};
 pub use record::Recorder;
 use slash::worth_keeping;
 
@@ -70,6 +71,9 @@ pub struct Repl<'a> {
     /// To whom the last turn was said.
     model_told: String,
     inbox: Inbox<'a>,
+    ear: Option<Ear<'a>>,
+    /// What this session did since the ear last listened.
+    own: Own,
     terminal: Option<&'a QuietTerminal>,
     at_work: Option<&'a AtWork>,
     working: Option<MutexGuard<'a, ()>>,
@@ -100,6 +104,8 @@ impl<'a> Repl<'a> {
             chat: Chat::in_memory(),
             model_told: String::new(),
             inbox: Inbox::on(session.bus()),
+            ear: None,
+            own: Own::default(),
             terminal: None,
             at_work: None,
             working: None,
@@ -253,6 +259,7 @@ impl<'a> Repl<'a> {
     /// hand while it waits.
     fn read(&mut self, prompt: &str, topic: Topic) -> Result<Line, Failure> {
         self.tell_news()?;
+        self.hear();
         self.given_to.clear();
         self.given_to.push_str(prompt);
         self.working = None;
@@ -262,14 +269,33 @@ impl<'a> Repl<'a> {
             self.reader.printer()
         };
         let reader = &mut self.reader;
-        let (line, news) = hear::while_reading(self.session, print, || reader.line(prompt, topic));
+        let (line, news) =
+            hear::while_reading(self.ear.as_mut(), print, || reader.line(prompt, topic));
         self.working = self.at_work.map(AtWork::hold);
-        for line in news {
-            self.out.note_wrapped(line.as_str(), 2);
-        }
+        self.tell_others(&news);
         // Where it cannot be read, whatever acts next says so.
         let _ = self.session.take_up_grid();
         Ok(line?)
+    }
+
+    /// Tells what others did since the last line was read.
+    fn hear(&mut self) {
+        let own = std::mem::take(&mut self.own);
+        let news = match &mut self.ear {
+            Some(ear) => ear.news(&own),
+            // Where it cannot be read, whatever needs it says so.
+            ear => {
+                *ear = Ear::open(self.session.project()).ok().flatten();
+                Vec::new()
+            }
+        };
+        self.tell_others(&news);
+    }
+
+    fn tell_others(&self, news: &[String]) {
+        for line in news {
+            self.out.note_wrapped(line.as_str(), 2);
+        }
     }
 
     fn turn(&mut self, line: &str) -> Result<(), Failure> {
@@ -367,6 +393,7 @@ impl<'a> Repl<'a> {
             if let Event::ModalSkipped(request) = &event {
                 self.put_off.insert(request.request_id);
             }
+            self.own.note(&event);
             announce::tell(self.out, self.session, &event, escalates)?;
             if let Some(recorder) = &mut self.recorder {
                 recorder.heard(&event)?;
