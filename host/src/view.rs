@@ -8,26 +8,28 @@
 
 mod arrows;
 mod counts;
+mod current;
 mod error;
 
 use std::sync::Arc;
+
+use parking_lot::Mutex;
 use std::time::{Duration, Instant};
 
 pub use counts::{Counts, FindingCounts, PassCounts};
 pub use error::ViewError;
 
 use crate::audit::accepted_losses::{ACCEPTED_LOSSES, AcceptedLosses};
-use crate::audit::load::{Elsewhere, LimitsOf, LoadError, Loaded, Notice, Sources};
+use crate::audit::load::{LoadError, Loaded, Notice};
 use crate::bus::Event;
-use crate::clock::{Clock, SystemClock, rfc3339};
-use crate::db::{Db, DbError, ENGINE_DB, Filter, Finding, Pass, Reader, Request, Row};
+use crate::db::{Db, DbError, ENGINE_DB, Filter, Finding, Pass, Place, Reader, Request, Row};
 use crate::files::disk::{CapDisk, Disk};
-use crate::grid::{Arrow, Grid, GridError, GridLimits};
+use crate::grid::{Arrow, Grid, GridError};
 use crate::policy::{Attestation, Policy, PolicyError};
 use crate::project::{Presence, Project};
 use crate::subject::Present;
 use crate::work::pass::Living;
-use crate::work::{current, memory, pending, proved};
+use crate::work::{memory, pending};
 
 /// The arrow with this id, or a word on which may have been meant.
 ///
@@ -85,6 +87,9 @@ pub fn grid_in_force(project: &Project) -> Result<Grid, GridError> {
     }
 }
 
+/// Records that are told of before others get at the database.
+const AT_ONCE: usize = 500;
+
 /// What a reader relies on besides tree and files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Trust {
@@ -108,6 +113,8 @@ pub struct View {
     events: Vec<Event>,
     losses: usize,
     present: Present,
+    /// The state of the database that temporary tables were laid over.
+    laid: Mutex<Option<i64>>,
 }
 
 impl Living for Project {
@@ -178,72 +185,14 @@ impl View {
             events: Vec::new(),
             losses: losses.all.len(),
             present,
+            laid: Mutex::default(),
         };
         view.bring_up(&losses)?;
-        let memory = view.db.read(memory::load).unwrap_or_default();
+        let memory = view.read(memory::load).unwrap_or_default();
         if trust == Trust::Memory {
             view.present = Present::remembered(view.project.root(), memory);
         }
         Ok(view)
-    }
-
-    fn bring_up(&mut self, losses: &AcceptedLosses) -> Result<(), ViewError> {
-        let grids = GridLimits::new(self.project.ghyll()).map_err(|source| ViewError::Io {
-            path: self.project.path_of(""),
-            source,
-        })?;
-        let limits: &LimitsOf<'_> = &|version| grids.for_reading(version);
-        let elsewhere = Elsewhere::of(self.project.root());
-        let sources = Sources {
-            elsewhere: &elsewhere,
-            policy: &self.policy,
-            limits,
-            disk: &self.disk,
-            losses,
-            repair: false,
-        };
-        let living = &self.project;
-        let refs = match self.db_is_own() {
-            true => proved::refs(&self.policy, &self.grid)?,
-            false => Vec::new(),
-        };
-        let prove = || match refs.is_empty() {
-            true => Ok(()),
-            false => self.db.read(|reader| proved::prove(sources, reader, &refs)),
-        };
-        let attempt = || -> Result<(Loaded, Vec<Event>), LoadError> {
-            let mut loaded = Loaded::default();
-            let current = self
-                .db
-                .read(|reader| current::is_current(sources, reader, living))?;
-            if current {
-                prove()?;
-                return Ok((loaded, Vec::new()));
-            }
-            let now = rfc3339(SystemClock.now());
-            let events = self
-                .db
-                .transaction(|tx| current::bring_up(sources, tx, living, &now, &mut loaded))?;
-            // What is damaged has no row that could be held against it.
-            if loaded.damage.is_empty() {
-                prove()?;
-            }
-            Ok((loaded, events))
-        };
-        let done = match attempt() {
-            // Git, or a session, may have moved something in between.
-            Err(LoadError::Db(DbError::Contradiction { .. })) => attempt(),
-            done => done,
-        };
-        (self.loaded, self.events) = match done {
-            Err(LoadError::Db(e)) if e.is_damage() && self.db_fault.is_none() => {
-                self.db = Db::private()?;
-                self.db_fault = Some(e);
-                return self.bring_up(losses);
-            }
-            done => done?,
-        };
-        Ok(())
     }
 
     /// Whether the project's own database is read, not one made for this.
@@ -299,7 +248,14 @@ impl View {
         &self,
         f: impl FnOnce(&Reader<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
-        self.db.read(f)
+        let done = self.db.read(|reader| match self.has_moved(reader)? {
+            true => Ok(Err(f)),
+            false => f(reader).map(Ok),
+        })?;
+        match done {
+            Ok(value) => Ok(value),
+            Err(f) => self.read_anew(f),
+        }
     }
 
     /// What operators are asked, oldest first.
@@ -307,7 +263,7 @@ impl View {
     /// # Errors
     /// `engine-db-…`.
     pub fn pending(&self) -> Result<Vec<Request>, DbError> {
-        self.db.read(pending::all)
+        self.read(pending::all)
     }
 
     /// Whether only an escalation's verdicts are taken on what is asked.
@@ -315,9 +271,7 @@ impl View {
     /// # Errors
     /// `engine-db-…`.
     pub fn escalation_due(&self, request: &Request) -> Result<bool, DbError> {
-        let standing = self
-            .db
-            .read(|reader| reader.standing(&request.attestation_ref))?;
+        let standing = self.read(|reader| reader.standing(&request.attestation_ref))?;
         let rounds_max = self.grid.settings.insufficient_basis_rounds_max;
         Ok(pending::escalation_due(standing.as_ref(), rounds_max))
     }
@@ -327,7 +281,7 @@ impl View {
     /// # Errors
     /// `engine-db-…`.
     pub fn passes(&self) -> Result<Vec<Pass>, DbError> {
-        self.db.read(|reader| reader.passes())
+        self.read(|reader| reader.passes())
     }
 
     /// All defects, oldest first.
@@ -335,19 +289,28 @@ impl View {
     /// # Errors
     /// `engine-db-…`.
     pub fn findings(&self) -> Result<Vec<Finding>, DbError> {
-        self.db.read(|reader| reader.findings())
+        self.read(|reader| reader.findings())
     }
 
-    /// Tells `each` of the records asked for, newest last.
+    /// Tells `each` of the records asked for, newest last. It may take its time:
+    /// the database is held only between a few hundred records and the next.
     ///
     /// # Errors
     /// Those of `each`, and `engine-db-…`.
     pub fn each_record<E: From<DbError>>(
         &self,
         filter: &Filter,
-        each: impl FnMut(Row) -> Result<(), E>,
+        mut each: impl FnMut(Row) -> Result<(), E>,
     ) -> Result<(), E> {
-        self.db.read(|reader| reader.each_row(filter, each))
+        let mut after: Option<Place> = None;
+        loop {
+            let (rows, last) = self.read(|reader| reader.page(filter, after.as_ref(), AT_ONCE))?;
+            rows.into_iter().try_for_each(&mut each)?;
+            after = match last {
+                None => return Ok(()),
+                last => last,
+            };
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use ghyll::audit::rebuild::rebuild;
 use ghyll::bus::Event;
 use ghyll::clock::SystemClock;
-use ghyll::db::Pass;
+use ghyll::db::{DbError, Filter, Pass};
 use ghyll::grid::{Grid, GridLimits};
 use ghyll::modal::{
     EscalationChoice, ModalError, ModalHint, OperatorModalPrompt, Problem, StubAnswer, StubModal,
@@ -532,4 +532,71 @@ fn an_answer_that_came_too_late_is_told_and_never_recorded() {
     let lines = fixture::tree_lines(dir);
     assert_eq!(lines.len(), 2);
     assert!(lines.keys().all(|line| line.contains("bob@example.com")));
+}
+
+#[test]
+fn a_list_that_is_read_slowly_keeps_nobody_from_writing() {
+    let (scratch, policy) = project();
+    let dir = scratch.path();
+    let session = fixture::open(dir, &policy).unwrap();
+    session.dispatch(ARROW).unwrap();
+    let mut dice = Dice::new(3);
+    fixture::attest(&session, &mut dice).unwrap();
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let heard = Arc::clone(&told);
+    session
+        .bus()
+        .subscribe(move |event| heard.lock().unwrap().push(event.kind()));
+
+    let view = look(dir, &policy);
+    let mut seen = Vec::new();
+    view.each_record(&Filter::default(), |row| {
+        // Somebody writes while this one still has more to tell.
+        fixture::attest(&session, &mut dice).unwrap();
+        seen.push(row.rec.attestation_id);
+        Ok::<_, DbError>(())
+    })
+    .unwrap();
+    assert_eq!(seen.len(), 1);
+    let told = told.lock().unwrap().clone();
+    assert!(told.contains(&"attestation-recorded"), "{told:?}");
+    assert!(
+        !told.contains(&"attestation-audit-durability-failed"),
+        "{told:?}"
+    );
+    assert_eq!(look(dir, &policy).counts().unwrap().attestations, 2);
+}
+
+#[test]
+fn what_a_reader_had_ahead_of_the_index_is_not_there_twice_once_the_index_has_it() {
+    let (scratch, policy) = project();
+    let dir = scratch.path();
+    let index = dir.join(".ghyll/engine.db");
+    let session = fixture::open(dir, &policy).unwrap();
+    session.dispatch(ARROW).unwrap();
+    let mut dice = Dice::new(4);
+    fixture::attest(&session, &mut dice).unwrap();
+    let behind = std::fs::read(&index).unwrap();
+    fixture::attest(&session, &mut dice).unwrap();
+    drop(session);
+    std::fs::write(&index, behind).unwrap();
+
+    let view = look(dir, &policy);
+    assert_eq!(view.counts().unwrap().attestations, 2);
+    // Somebody else brings the index up, and goes on.
+    let session = fixture::open(dir, &policy).unwrap();
+    assert_eq!(view.counts().unwrap().attestations, 2);
+    fixture::attest(&session, &mut dice).unwrap();
+    let mut seen = Vec::new();
+    view.each_record(&Filter::default(), |row| {
+        seen.push(row.rec.attestation_id);
+        Ok::<_, DbError>(())
+    })
+    .unwrap();
+    assert_eq!(seen.len(), 3, "{seen:?}");
+    assert_eq!(seen.iter().collect::<HashSet<_>>().len(), 3, "{seen:?}");
+    assert_eq!(
+        view.pending().unwrap().len(),
+        session.pending().unwrap().len()
+    );
 }

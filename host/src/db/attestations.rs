@@ -4,7 +4,7 @@
 
 use std::collections::HashSet;
 
-use rusqlite::{Row as SqlRow, params};
+use rusqlite::{Row as SqlRow, ToSql, params};
 
 use super::{DbError, Reader, Tx};
 use crate::policy::Attestation;
@@ -119,6 +119,18 @@ pub struct Filter {
     pub since: Option<String>,
 }
 
+/// Where a record stands in the history.
+#[derive(Debug, Clone)]
+pub struct Place {
+    listed_at: String,
+    attestation_ref: String,
+    round: u32,
+    file_id: i64,
+    line: u64,
+}
+
+/// The order of the history; two never stand at one place.
+const ORDER: &str = "listed_at, attestation_ref, round, file_id, line";
 const COLUMNS: &str = "attestation_id, kind, arrow_id, clause_id, op_id, attested_by_role, \
     source_role, target_role, adversary_role, verdict, reason, timestamp, grid_version, pass_id, \
     context, stratum, unit, unit_payload_json, hint_json, chain, attestation_ref, round, \
@@ -211,20 +223,22 @@ impl Reader<'_> {
         self.each(&sql, [], |sql_row| each(self.sql(row(sql_row))?))
     }
 
-    /// Tells `each` of the records asked for, newest last; of one ref in order
-    /// of rounds, whatever the clocks said.
+    /// The next records asked for, newest last; of one ref in order of rounds,
+    /// whatever the clocks said. At most `most` of those behind the place
+    /// `after`, with the place that the next are behind, if there may be more.
     ///
     /// # Errors
-    /// Those of `each`, and `engine-db-…`.
-    pub fn each_row<E: From<DbError>>(
+    /// `engine-db-…`.
+    pub fn page(
         &self,
         filter: &Filter,
-        mut each: impl FnMut(Row) -> Result<(), E>,
-    ) -> Result<(), E> {
+        after: Option<&Place>,
+        most: usize,
+    ) -> Result<(Vec<Row>, Option<Place>), DbError> {
         // Only what is asked for stands in the statement, so that an index
         // can serve it.
         let mut terms = Vec::new();
-        let mut values = Vec::new();
+        let mut values: Vec<&dyn ToSql> = Vec::new();
         for (term, value) in [
             ("arrow_id =", &filter.arrow_id),
             ("op_id =", &filter.op_id),
@@ -236,14 +250,60 @@ impl Reader<'_> {
                 terms.push(format!("{term} ?{}", values.len()));
             }
         }
-        let mut sql = format!("SELECT {SELECT} FROM attestations");
+        if let Some(place) = after {
+            let from = values.len();
+            let [a, b, c, d, e] = [1, 2, 3, 4, 5].map(|n| from + n);
+            terms.push(format!("({ORDER}) > (?{a}, ?{b}, ?{c}, ?{d}, ?{e})"));
+            values.push(&place.listed_at);
+            values.push(&place.attestation_ref);
+            values.push(&place.round);
+            values.push(&place.file_id);
+            values.push(&place.line);
+        }
+        let mut sql = format!("SELECT {SELECT}, listed_at, file_id FROM attestations");
         if !terms.is_empty() {
             sql.push_str(" WHERE ");
             sql.push_str(&terms.join(" AND "));
         }
-        sql.push_str(" ORDER BY listed_at, attestation_ref, round");
-        let params = rusqlite::params_from_iter(values);
-        self.each(&sql, params, |sql_row| each(self.sql(row(sql_row))?))
+        sql.push_str(&format!(" ORDER BY {ORDER} LIMIT {most}"));
+        let mut last = None;
+        let rows = self.all(&sql, values.as_slice(), |sql_row| {
+            let row = row(sql_row)?;
+            last = Some(Place {
+                listed_at: sql_row.get(26)?,
+                attestation_ref: row.attestation_ref.clone(),
+                round: row.round,
+                file_id: sql_row.get(27)?,
+                line: row.line,
+            });
+            Ok(row)
+        })?;
+        let last = last.filter(|_| rows.len() >= most);
+        Ok((rows, last))
+    }
+
+    /// Records ref by ref and in order of rounds: all of the refs behind
+    /// `after`, and of these no more than come to about `most`.
+    ///
+    /// # Errors
+    /// `engine-db-…`.
+    pub fn refs_after(&self, after: &str, most: usize) -> Result<Vec<Row>, DbError> {
+        let sql = format!(
+            "SELECT {SELECT} FROM attestations WHERE attestation_ref > ?1 \
+             ORDER BY attestation_ref, round LIMIT {most}"
+        );
+        let mut rows = self.all(&sql, [after], row)?;
+        if rows.len() < most {
+            return Ok(rows);
+        }
+        // The last ref may go on.
+        let last = rows.last().map(|row| row.attestation_ref.clone());
+        let last = last.unwrap_or_default();
+        rows.retain(|row| row.attestation_ref != last);
+        match rows.is_empty() {
+            true => self.rounds_from(&last, 0),
+            false => Ok(rows),
+        }
     }
 
     /// The record at a line of a file.

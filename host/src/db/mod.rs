@@ -36,7 +36,7 @@ use parking_lot::{Mutex, MutexGuard};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
-pub use attestations::{Filter, Recorded, Row, Stored};
+pub use attestations::{Filter, Place, Recorded, Row, Stored};
 pub use digests::Digest;
 pub use error::DbError;
 pub use findings::{Finding, FindingStatus, Severity};
@@ -283,10 +283,7 @@ impl Db {
     /// # Errors
     /// `engine-db-…`.
     pub fn data_version(&self) -> Result<i64, DbError> {
-        self.opened()
-            .conn
-            .pragma_query_value(None, "data_version", |row| row.get(0))
-            .map_err(|e| DbError::from_sqlite(&self.path, e))
+        self.read(|reader| reader.data_version())
     }
 
     /// Runs `f` in one transaction: all of it happens or nothing. On a

@@ -40,6 +40,16 @@ impl Reader<'_> {
         }
     }
 
+    /// A number that is another one for whoever looks after another process
+    /// changed the database.
+    ///
+    /// # Errors
+    /// `engine-db-…`.
+    pub fn data_version(&self) -> Result<i64, DbError> {
+        let version = |row: &Row<'_>| row.get(0);
+        self.sql(self.conn.pragma_query_value(None, "data_version", version))
+    }
+
     pub(super) fn sql<T>(&self, result: rusqlite::Result<T>) -> Result<T, DbError> {
         result.map_err(|e| DbError::from_sqlite(self.path, e))
     }

@@ -138,6 +138,7 @@ impl Session {
         };
         let arrow = find_arrow(&grid, arrow_id)?;
         let present = self.present()?;
+        present.look_at(arrow);
         self.db.read(|reader| {
             let stands = status::arrow(reader, &self.policy, &present, &grid, arrow)?;
             let requested = pending::of_pass(reader, &pass_id)?;
@@ -172,11 +173,8 @@ impl Session {
         pass: &Pass,
         evidence: &BTreeMap<String, Evidence>,
     ) -> Result<bool, SessionError> {
-        // Looked at before anybody is kept out: it may take a while.
         let present = self.present()?;
-        for clause in &arrow.clauses {
-            present.of(arrow.covers_of(clause));
-        }
+        present.look_at(arrow);
         let hold = self.hold("asking for verdicts")?;
         let now = self.now();
         let mut events = Vec::new();

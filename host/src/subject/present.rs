@@ -7,6 +7,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::{Covers, Reading, Remembered, SubjectError, Taken, take};
+use crate::grid::Arrow;
 
 /// What a look came to; kept, for several clauses cover the same.
 pub type Look = Arc<Result<Taken, SubjectError>>;
@@ -52,6 +53,14 @@ impl Present {
         let look = Arc::new(self.look(globs));
         self.looks.lock().insert(globs.to_vec(), Arc::clone(&look));
         Some(look)
+    }
+
+    /// Looks at all that an arrow's clauses cover. It may take a while, so it is
+    /// done before anybody is kept out.
+    pub fn look_at(&self, arrow: &Arrow) {
+        for clause in &arrow.clauses {
+            self.of(arrow.covers_of(clause));
+        }
     }
 
     fn look(&self, globs: &[String]) -> Result<Taken, SubjectError> {

@@ -33,8 +33,8 @@ impl View {
     }
 
     fn stands(&self, arrow: &Arrow) -> Result<ArrowView, ViewError> {
+        self.present.look_at(arrow);
         let mut view = self
-            .db
             .read(|reader| status::arrow(reader, &self.policy, &self.present, &self.grid, arrow))?;
         if self.may_concern(arrow)? {
             view.status = ArrowStatus::Unreadable;
@@ -112,7 +112,7 @@ impl View {
             Ok::<_, PolicyError>(hint.subject)
         };
         let mut bound = false;
-        for row in self.db.read(|reader| reader.on_the_spot())? {
+        for row in self.read(|reader| reader.on_the_spot())? {
             bound |= !named(&row)?.is_empty();
         }
         if !bound {
@@ -126,9 +126,7 @@ impl View {
             let attestation_ref = self
                 .policy
                 .attestation_ref(&arrow.id, "", self.grid.version)?;
-            let row = self
-                .db
-                .read(|reader| standing::newest(reader, &attestation_ref))?;
+            let row = self.read(|reader| standing::newest(reader, &attestation_ref))?;
             let attested = match &row {
                 Some(row) => row.rec.verdict == Verdict::Pass.as_str() && named(row)? == now,
                 None => false,

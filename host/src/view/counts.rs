@@ -53,7 +53,7 @@ impl View {
     /// # Errors
     /// `engine-db-…`.
     pub fn counts(&self) -> Result<Counts, DbError> {
-        self.db.read(|reader| {
+        self.read(|reader| {
             let [open, closed, aborted] = reader.pass_counts()?;
             let attestations = reader.row_count()?;
             let state = if self.db_missing {

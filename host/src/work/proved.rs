@@ -19,6 +19,8 @@ use crate::project::Project;
 /// Rounds of a ref whose lines are read again, the newest first: they decide,
 /// and so many without a basis make an escalation at the most.
 const ROUNDS: usize = 64;
+/// Rows that are looked at before others get at the database.
+const AT_ONCE: usize = 4096;
 /// Refs that are named one by one.
 const NAMED: usize = 20;
 
@@ -47,10 +49,7 @@ pub fn prove(sources: Sources<'_>, reader: &Reader<'_>, refs: &[String]) -> Resu
     rows_are_there(sources, reader)?;
     for attestation_ref in refs {
         let rows = reader.rounds_from(attestation_ref, 0)?;
-        let mut folding = Folding::default();
-        rows.chunk_by(|a, b| a.round == b.round)
-            .for_each(|round| folding.round(round));
-        if !folding.is_kept(reader, attestation_ref)? {
+        if !folded(&rows).is_kept(reader, attestation_ref)? {
             return Err(reader.contradiction(attestation_ref).into());
         }
         for row in rows.iter().rev().take(ROUNDS) {
@@ -122,43 +121,38 @@ fn in_words(astray: Vec<String>) -> Vec<Issue> {
     issues
 }
 
-/// The refs that do not stand where their rows bring them.
+/// The refs that do not stand where their rows bring them. The database is
+/// looked at for a moment at a time, so that who writes need not wait.
 fn astray(db: &Db) -> Result<Vec<String>, DbError> {
-    db.read(|reader| {
-        let mut astray = reader.baseless()?;
-        let mut folding = Folding::default();
-        let mut round: Vec<Row> = Vec::new();
-        reader.each_by_ref(|row| {
-            let same = |other: &Row| other.attestation_ref == row.attestation_ref;
-            let before = round
-                .first()
-                .map(|first| (same(first), first.round == row.round));
-            if before != Some((true, true)) {
-                folding.round(&round);
-                if before.is_some_and(|(same_ref, _)| !same_ref) {
-                    end(reader, std::mem::take(&mut folding), &round, &mut astray)?;
+    let mut astray = db.read(|reader| reader.baseless())?;
+    let mut after = String::new();
+    loop {
+        let last = db.read(|reader| {
+            let rows = reader.refs_after(&after, AT_ONCE)?;
+            for rows in rows.chunk_by(|a, b| a.attestation_ref == b.attestation_ref) {
+                let Some(Row {
+                    attestation_ref, ..
+                }) = rows.first()
+                else {
+                    continue;
+                };
+                if !folded(rows).is_kept(reader, attestation_ref)? {
+                    astray.push(attestation_ref.clone());
                 }
-                round.clear();
             }
-            round.push(row);
-            Ok::<_, DbError>(())
+            Ok::<_, DbError>(rows.last().map(|row| row.attestation_ref.clone()))
         })?;
-        folding.round(&round);
-        end(reader, folding, &round, &mut astray)?;
-        Ok(astray)
-    })
+        match last {
+            Some(last) => after = last,
+            None => return Ok(astray),
+        }
+    }
 }
 
-fn end(
-    reader: &Reader<'_>,
-    folding: Folding,
-    last: &[Row],
-    astray: &mut Vec<String>,
-) -> Result<(), DbError> {
-    if let Some(row) = last.first()
-        && !folding.is_kept(reader, &row.attestation_ref)?
-    {
-        astray.push(row.attestation_ref.clone());
-    }
-    Ok(())
+/// All rows of a ref, folded round by round.
+fn folded(rows: &[Row]) -> Folding {
+    let mut folding = Folding::default();
+    rows.chunk_by(|a, b| a.round == b.round)
+        .for_each(|round| folding.round(round));
+    folding
 }
