@@ -445,9 +445,24 @@ fn the_index_is_held_against_the_tree_and_made_anew() {
 /// quite as they should be.
 #[test]
 fn what_the_index_is_made_to_say_is_not_believed() {
+    believed_nothing(&["fail"]);
+}
+
+/// Nor where a ref has so many rounds that not all of them are looked at.
+#[test]
+fn what_the_index_is_made_to_say_of_a_long_history_is_not_believed() {
+    believed_nothing(&["pass", "fail", "pass", "fail", "pass", "fail", "fail"]);
+}
+
+/// The sample with these verdicts on C2, after the one it has.
+fn believed_nothing(verdicts: &[&str]) {
     let sample = Sample::new();
-    let attest = ["attest", "att-A-checkout-C2-v1", "fail"];
-    sample.ok(&[&attest[..], &["--inspected", "src/cart.rs:2"], &OP].concat());
+    for (place, verdict) in ["2", "3", "2-3"].iter().cycle().zip(verdicts) {
+        let place = format!("src/cart.rs:{place}");
+        let attest = ["attest", "att-A-checkout-C2-v1", verdict];
+        sample.ok(&[&attest[..], &["--inspected", &place], &OP].concat());
+    }
+    let newest = verdicts.len() + 1;
     let (db, status) = (sample.path("engine.db"), ["status", "--json"]);
     let whole = fs::read(&db).unwrap();
     let truth = sample.ok(&status);
@@ -471,10 +486,10 @@ fn what_the_index_is_made_to_say_is_not_believed() {
          basis_streak, routed_upstream, open_findings, concurrent FROM standings LIMIT 1"
             .to_owned(),
         row.to_owned(),
-        "UPDATE attestations SET op_id = 'mallory' WHERE round = 2".to_owned(),
+        format!("UPDATE attestations SET op_id = 'mallory' WHERE round = {newest}"),
         format!("{row}; {standing}; DELETE FROM findings"),
-        format!("DELETE FROM attestations WHERE round = 2; {standing}"),
-        "UPDATE attestations SET offset = 0, length = 10 WHERE round = 2".to_owned(),
+        format!("DELETE FROM attestations WHERE round = {newest}; {standing}"),
+        format!("UPDATE attestations SET offset = 0, length = 10 WHERE round = {newest}"),
     ] {
         let conn = rusqlite::Connection::open(&db).unwrap();
         conn.execute_batch(&tampered).unwrap();

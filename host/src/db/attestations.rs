@@ -211,6 +211,21 @@ impl Reader<'_> {
         self.all(&sql, params![attestation_ref, from], row)
     }
 
+    /// The newest answers to a ref, at most `most` of them, in order of rounds.
+    ///
+    /// # Errors
+    /// `engine-db-…`.
+    pub fn newest_rounds(&self, attestation_ref: &str, most: usize) -> Result<Vec<Row>, DbError> {
+        let sql = format!(
+            "SELECT {SELECT} FROM attestations WHERE attestation_ref = ?1 \
+             ORDER BY round DESC, timestamp DESC LIMIT ?2"
+        );
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        let mut rows = self.all(&sql, params![attestation_ref, most], row)?;
+        rows.reverse();
+        Ok(rows)
+    }
+
     /// Tells `each` of every record, ref by ref and in order of rounds.
     ///
     /// # Errors

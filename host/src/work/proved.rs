@@ -1,13 +1,16 @@
 //! What the index says of refs, held against the tree before it is believed.
 //!
 //! The index is derived, and whoever may write `engine.db` may write anything
-//! into it. So a ref's row counts only if its line stands in the tree, and
-//! where the ref stands only if that is what its rows come to. It costs a line
-//! a row of the refs that are asked for, not a reading of the tree.
+//! into it. So a row that decides counts only if its line stands in the tree,
+//! and where a ref stands only if that is what its rows come to: those since it
+//! last passed, for a pass settles whatever was before. It costs a line or a few
+//! for each ref that is asked for, however many rounds it had; everything is
+//! held against everything by [`verify`].
 
-use super::standing::Folding;
+use super::Verdict;
+use super::standing::{self, Folding};
 use crate::audit::checkpoint::Checkpoint;
-use crate::audit::load::{LoadError, Sources, rows_are_there, tree_says};
+use crate::audit::load::{LoadError, Sources, rows_are_there, tree_denies};
 use crate::audit::reader::ReadError;
 use crate::audit::report::{Issue, On, Report, issue};
 use crate::audit::verify::{self, Progress, REBUILD, VerifyError};
@@ -16,8 +19,8 @@ use crate::grid::{Eval, Grid};
 use crate::policy::{Policy, PolicyError};
 use crate::project::Project;
 
-/// Rounds of a ref whose lines are read again, the newest first: they decide,
-/// and so many without a basis make an escalation at the most.
+/// Rounds of a ref whose lines are read again, the newest first: so many without
+/// a basis make an escalation at the most.
 const ROUNDS: usize = 64;
 /// Rows that are looked at before others get at the database.
 const AT_ONCE: usize = 4096;
@@ -47,19 +50,51 @@ pub fn refs(policy: &Policy, grid: &Grid) -> Result<Vec<String>, PolicyError> {
 /// `engine-db-corrupt` if it says what is not so; those of the component.
 pub fn prove(sources: Sources<'_>, reader: &Reader<'_>, refs: &[String]) -> Result<(), LoadError> {
     rows_are_there(sources, reader)?;
+    let mut decide = Vec::new();
     for attestation_ref in refs {
-        let rows = reader.rounds_from(attestation_ref, 0)?;
-        if !folded(&rows).is_kept(reader, attestation_ref)? {
+        let (rows, from_first) = deciding(reader, attestation_ref)?;
+        let folding = folded(&rows);
+        let stands = match from_first {
+            true => folding.is_kept(reader, attestation_ref)?,
+            false => folding.is_kept_since(reader, attestation_ref)?,
+        };
+        if !stands {
             return Err(reader.contradiction(attestation_ref).into());
         }
-        for row in rows.iter().rev().take(ROUNDS) {
-            let says = tree_says(sources.policy, sources.disk, row);
-            if !says.map_err(ReadError::Policy)? {
-                return Err(reader.contradiction(&row.path).into());
-            }
-        }
+        decide.extend(rows.into_iter().rev().take(ROUNDS));
     }
-    Ok(())
+    let mut rows: Vec<&Row> = decide.iter().collect();
+    rows.sort_by(|a, b| (&a.path, a.line).cmp(&(&b.path, b.line)));
+    let denied = tree_denies(sources.policy, sources.disk, &rows).map_err(ReadError::Policy)?;
+    match denied {
+        Some(row) => Err(reader.contradiction(&row.path).into()),
+        None => Ok(()),
+    }
+}
+
+/// The rows of a ref since it last passed, that pass first, in order of rounds;
+/// and whether these are all it has.
+fn deciding(reader: &Reader<'_>, attestation_ref: &str) -> Result<(Vec<Row>, bool), DbError> {
+    let mut most = 4;
+    loop {
+        let mut rows = reader.newest_rounds(attestation_ref, most)?;
+        if rows.len() < most {
+            return Ok((rows, true));
+        }
+        // Of the oldest round there may be more than was read.
+        let oldest = rows.first().map_or(0, |row| row.round);
+        let pass = rows
+            .chunk_by(|a, b| a.round == b.round)
+            .rev()
+            .filter_map(standing::authoritative)
+            .find(|row| row.rec.verdict == Verdict::Pass.as_str())
+            .map(|row| row.round);
+        if let Some(pass) = pass.filter(|round| *round > oldest) {
+            rows.retain(|row| row.round >= pass);
+            return Ok((rows, false));
+        }
+        most = most.saturating_mul(4);
+    }
 }
 
 /// Verifies a project: its tree and what repeats it

@@ -5,7 +5,7 @@
 //! record behind the newest round is folded on to what is there; anything else
 //! (a colleague's earlier round, a file that git took away) folds the ref anew.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::verdict::{Verdict, evidence};
 use crate::db::{DbError, Finding, FindingStatus, Reader, Row, Severity, Standing, Tx};
@@ -172,15 +172,54 @@ impl Folding {
         if !same {
             return Ok(false);
         }
-        // Which number a finding has is nobody's business but the database's.
-        let by_record = |mut findings: Vec<Finding>| {
-            findings.iter_mut().for_each(|f| f.finding_id = 0);
-            findings.sort_by(|a, b| a.raised_by.cmp(&b.raised_by));
-            findings
-        };
         let kept = reader.findings_of_ref(attestation_ref)?;
         Ok(by_record(kept) == by_record(self.findings))
     }
+
+    /// As [`Self::is_kept`], of a ref whose rounds were told from one on that
+    /// passed: what was before it is settled, and stands for nothing.
+    ///
+    /// # Errors
+    /// `engine-db-…`.
+    pub fn is_kept_since(
+        self,
+        reader: &Reader<'_>,
+        attestation_ref: &str,
+    ) -> Result<bool, DbError> {
+        let told = self.fold.standing;
+        let Some(kept) = reader.standing(attestation_ref)? else {
+            return Ok(false);
+        };
+        let later = kept.listed_at >= told.listed_at;
+        let as_often = kept.routed_upstream >= told.routed_upstream;
+        let as_told = Standing {
+            listed_at: told.listed_at.clone(),
+            routed_upstream: told.routed_upstream,
+            ..kept
+        };
+        if as_told != told || !later || !as_often {
+            return Ok(false);
+        }
+        let raised: HashSet<&str> = self
+            .findings
+            .iter()
+            .map(|finding| finding.raised_by.as_str())
+            .collect();
+        let (since, before): (Vec<_>, Vec<_>) = reader
+            .findings_of_ref(attestation_ref)?
+            .into_iter()
+            .partition(|finding| raised.contains(finding.raised_by.as_str()));
+        let settled = before.iter().all(|f| f.status != FindingStatus::Open);
+        Ok(settled && by_record(since) == by_record(self.findings.clone()))
+    }
+}
+
+/// Findings by what raised them: which number one has is nobody's business but
+/// the database's.
+fn by_record(mut findings: Vec<Finding>) -> Vec<Finding> {
+    findings.iter_mut().for_each(|f| f.finding_id = 0);
+    findings.sort_by(|a, b| a.raised_by.cmp(&b.raised_by));
+    findings
 }
 
 impl Fold {

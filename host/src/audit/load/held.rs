@@ -6,38 +6,104 @@
 
 use std::collections::HashSet;
 
-use super::{LoadError, Sources, bytes_at, fail, limits_of_path};
+use super::{LINE_MAX, LoadError, Sources, fail, limits_of_path};
 use crate::audit::TREE_DIR;
 use crate::audit::reader::{self, read_lines};
 use crate::db::{Head, Reader, Row};
-use crate::files::disk::Disk;
+use crate::files::disk::{Disk, DiskFile, read_full};
 use crate::policy::{Limits, Policy, PolicyError, Surface};
 
-/// Whether the tree says at the row's place what the row says.
+/// So many bytes of lines are held at a time.
+const AT_ONCE: usize = 1 << 18;
+
+/// The first of the rows of which the tree does not say, at its place, what it
+/// says.
 ///
 /// # Errors
 /// Those of the component.
-pub fn tree_says(policy: &Policy, disk: &dyn Disk, row: &Row) -> Result<bool, PolicyError> {
-    // What cannot be read there is not what was seen there.
-    let Ok(bytes) = bytes_at(disk, &row.path, row.offset, row.length) else {
-        return Ok(false);
+pub fn tree_denies<'r>(
+    policy: &Policy,
+    disk: &dyn Disk,
+    rows: &[&'r Row],
+) -> Result<Option<&'r Row>, PolicyError> {
+    let mut held: Vec<&Row> = Vec::new();
+    let mut lines = Vec::new();
+    let mut open: Option<(&str, Box<dyn DiskFile>)> = None;
+    for row in rows.iter().copied() {
+        let path = row.path.as_str();
+        if open.as_ref().is_none_or(|(at, _)| *at != path) {
+            let file = disk.open_read(&format!("{TREE_DIR}/{path}"));
+            open = file.ok().map(|file| (path, file));
+        }
+        // What cannot be read there is not what was seen there.
+        let file = open.as_mut().map(|(_, file)| file.as_mut());
+        if !file.is_some_and(|file| append_line(file, row, &mut lines)) {
+            return Ok(Some(row));
+        }
+        held.push(row);
+        if lines.len() >= AT_ONCE {
+            if let Some(row) = denied(policy, &held, &lines)? {
+                return Ok(Some(row));
+            }
+            held.clear();
+            lines.clear();
+        }
+    }
+    denied(policy, &held, &lines)
+}
+
+/// Appends the line at a row's place, if one line is there.
+fn append_line(file: &mut dyn DiskFile, row: &Row, lines: &mut Vec<u8>) -> bool {
+    let at = lines.len();
+    let Some(length) = usize::try_from(row.length)
+        .ok()
+        .filter(|length| *length <= LINE_MAX)
+    else {
+        return false;
     };
-    let mut alone = reader::cursor(Surface::Flat, &Head::default());
-    alone.at_end = true;
-    // It was judged when it was indexed; it only has to be the same.
+    lines.resize(at.saturating_add(length), 0);
+    let room = lines.get_mut(at..).unwrap_or_default();
+    let whole = read_full(file, row.offset, room).is_ok_and(|read| read == length);
+    whole && room.iter().position(|byte| *byte == b'\n') == length.checked_sub(1)
+}
+
+/// The first of the rows that its line does not say.
+fn denied<'r>(
+    policy: &Policy,
+    rows: &[&'r Row],
+    lines: &[u8],
+) -> Result<Option<&'r Row>, PolicyError> {
+    // They were judged when they were indexed; each only has to be the same.
     let limits = Limits {
         max_residue_bytes: u32::MAX,
     };
-    let checked = policy.check_lines(&bytes, &alone, limits)?;
-    let [line] = checked.lines.as_slice() else {
-        return Ok(false);
-    };
-    Ok(reader::row(line, &row.path).is_some_and(|read| {
-        read.rec == row.rec
-            && read.chain == row.chain
-            && read.attestation_ref == row.attestation_ref
-            && read.round == row.round
-    }))
+    let mut rest = lines;
+    let mut rows = rows.iter().copied();
+    while !rest.is_empty() {
+        let mut start = reader::cursor(Surface::Flat, &Head::default());
+        start.at_end = true;
+        let checked = policy.check_lines(rest, &start, limits)?;
+        for line in &checked.lines {
+            let Some(row) = rows.next() else {
+                return Ok(None);
+            };
+            let same = reader::row(line, &row.path).is_some_and(|read| {
+                read.rec == row.rec
+                    && read.chain == row.chain
+                    && read.attestation_ref == row.attestation_ref
+                    && read.round == row.round
+            });
+            if !same {
+                return Ok(Some(row));
+            }
+        }
+        let consumed = usize::try_from(checked.consumed).unwrap_or(usize::MAX);
+        rest = rest.get(consumed..).unwrap_or_default();
+        if checked.lines.is_empty() {
+            break;
+        }
+    }
+    Ok(rows.next())
 }
 
 /// Whether every line that the index counts has its row; where not, the file
