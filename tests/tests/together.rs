@@ -600,3 +600,54 @@ fn what_a_reader_had_ahead_of_the_index_is_not_there_twice_once_the_index_has_it
         session.pending().unwrap().len()
     );
 }
+
+/// A session that records one verdict after the other does not look at every
+/// file for each; it hears of what happens to any.
+#[test]
+fn a_session_at_work_hears_of_whatever_happens_to_the_tree() {
+    let (scratch, policy) = project();
+    let dir = scratch.path();
+    let tree = dir.join(".ghyll/attestations");
+    let session = fixture::open(dir, &policy).unwrap();
+    session.dispatch(ARROW).unwrap();
+    let mut dice = Dice::new(5);
+    let mut file = std::path::PathBuf::new();
+    for _ in 0..4 {
+        let recorded = fixture::attest(&session, &mut dice).unwrap();
+        file = tree.join(&recorded.row.path);
+    }
+    let whole = std::fs::read(&file).unwrap();
+
+    // A colleague's file comes in, as git would bring it: the same records,
+    // of a project that has gone on.
+    let theirs = fixture::scratch();
+    fixture::copy(dir, theirs.path());
+    let other = fixture::open(theirs.path(), &policy).unwrap();
+    let news = fixture::attest(&other, &mut dice).unwrap();
+    std::fs::copy(
+        theirs
+            .path()
+            .join(".ghyll/attestations")
+            .join(&news.row.path),
+        tree.join(&news.row.path),
+    )
+    .unwrap();
+    let next = fixture::attest(&session, &mut dice).unwrap();
+    if next.row.attestation_ref == news.row.attestation_ref {
+        assert_eq!(next.row.round, news.row.round + 1);
+    }
+    assert_eq!(look(dir, &policy).counts().unwrap().attestations, 6);
+    fixture::assert_clean(dir, &policy);
+
+    // Somebody takes lines away.
+    std::fs::write(&file, &whole[..whole.len() / 2]).unwrap();
+    let error = fixture::attest(&session, &mut dice).unwrap_err();
+    assert!(
+        ["attestation-tail-missing", "attestation-chain-broken"].contains(&error.code()),
+        "{error}"
+    );
+    // And the tree itself.
+    std::fs::rename(&tree, dir.join("aside")).unwrap();
+    let error = session.dispatch(ARROW).unwrap_err();
+    assert_eq!(error.code(), "attestation-audit-lost");
+}

@@ -430,6 +430,16 @@ impl Reader<'_> {
         Ok(newest.flatten().unwrap_or(0))
     }
 
+    /// The records indexed last, the last first, at most `most`.
+    ///
+    /// # Errors
+    /// `engine-db-…`.
+    pub fn newest_rows(&self, most: usize) -> Result<Vec<Row>, DbError> {
+        let sql = format!("SELECT {SELECT} FROM attestations ORDER BY rowid DESC LIMIT ?1");
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        self.all(&sql, [most], row)
+    }
+
     /// Records indexed after the one of this number.
     ///
     /// # Errors

@@ -17,6 +17,8 @@ mod question;
 mod said;
 mod submission;
 
+use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -29,7 +31,7 @@ pub use submission::{Submission, Via};
 
 use crate::audit::accepted_losses::{ACCEPTED_LOSSES, AcceptedLosses};
 use crate::audit::load::{self, Elsewhere, LimitsOf, Loaded, Notice, Sources};
-use crate::audit::{AttestationStore, FlatFile, Recorded};
+use crate::audit::{AttestationStore, FlatFile, Recorded, TREE_DIR, Watch};
 use crate::bus::{Bus, Event};
 use crate::clock::Clock;
 use crate::db::{Db, DbError, ENGINE_DB, Pass, PassStatus, Reader, Request, Row};
@@ -40,6 +42,29 @@ use crate::project::{Presence, Project, ProjectError, SessionLock};
 use crate::view::{View, grid_in_force};
 use crate::work::status::ArrowView;
 use crate::work::{Verdict, current, pass, pending, proved, standing};
+
+/// Who tells what happens to the tree.
+#[derive(Default)]
+struct Watched {
+    /// Whether it was looked at before: watching is for who looks again.
+    before: bool,
+    /// `None` where all of it has to be looked at.
+    watch: Option<Watch>,
+}
+
+impl Watched {
+    /// What may have changed since the last look; nothing if that is not known.
+    /// What is returned watches from now on, once the look has come to an end.
+    fn look(&mut self, tree: &Path) -> (Option<Watch>, Option<BTreeSet<String>>) {
+        if let Some(mut watch) = self.watch.take()
+            && let Some(files) = watch.changed()
+        {
+            return (Some(watch), Some(files));
+        }
+        let again = std::mem::replace(&mut self.before, true);
+        (again.then(|| Watch::over(tree)).flatten(), None)
+    }
+}
 
 /// One participant at work on one project.
 pub struct Session {
@@ -54,6 +79,7 @@ pub struct Session {
     bus: Arc<Bus>,
     store: AttestationStore,
     flat: Arc<FlatFile>,
+    watched: Mutex<Watched>,
     grids: GridLimits,
     op_id: Mutex<Option<String>>,
     notices: Vec<Notice>,
@@ -144,6 +170,7 @@ impl Session {
             bus,
             store,
             flat,
+            watched: Mutex::default(),
             grids,
             op_id: Mutex::new(None),
             notices: Vec::new(),
@@ -272,9 +299,12 @@ impl Session {
         };
         let living = &self.project;
         let mut loaded = Loaded::default();
-        let current = self
-            .db
-            .read(|reader| current::is_current(sources, reader, living))?;
+        let mut watched = self.watched.lock();
+        let (watch, changed) = watched.look(&self.project.path_of(TREE_DIR));
+        let current = self.db.read(|reader| match &changed {
+            Some(files) => current::is_current_but_for(files, sources, reader, living),
+            None => current::is_current(sources, reader, living),
+        })?;
         let mut events = Vec::new();
         if !current {
             let now = self.now();
@@ -287,6 +317,8 @@ impl Session {
             })?;
         }
         load::catch_up(sources, &self.db, &self.flat, &mut loaded.notices)?;
+        watched.watch = watch;
+        drop(watched);
         let events = self.with_what_follows(events)?;
         Ok((loaded.notices, events))
     }

@@ -5,6 +5,8 @@
 //! does the very same in temporary tables in front of it. So a reader cannot
 //! say anything else than a session started now would.
 
+use std::collections::BTreeSet;
+
 use super::pass::{self, Living};
 use super::{pending, standing};
 use crate::audit::load::{self, LoadError, Loaded, Sources};
@@ -44,6 +46,25 @@ pub fn is_current(
     living: &dyn Living,
 ) -> Result<bool, LoadError> {
     Ok(load::is_current(sources, reader)? && is_settled(reader, living)?)
+}
+
+/// As [`is_current`], for who knows that nothing happened to the tree but to
+/// `files`, below its root, since the index was brought up to it.
+///
+/// # Errors
+/// As [`bring_up`].
+pub fn is_current_but_for(
+    files: &BTreeSet<String>,
+    sources: Sources<'_>,
+    reader: &Reader<'_>,
+    living: &dyn Living,
+) -> Result<bool, LoadError> {
+    for path in files {
+        if !load::is_as_indexed(sources, reader, path)? {
+            return Ok(false);
+        }
+    }
+    Ok(is_settled(reader, living)?)
 }
 
 fn is_settled(reader: &Reader<'_>, living: &dyn Living) -> Result<bool, DbError> {

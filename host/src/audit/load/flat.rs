@@ -10,14 +10,18 @@ use crate::audit::accepted_losses::hex;
 use crate::audit::flat::is_remark;
 use crate::audit::reader::{cursor, read_lines};
 use crate::audit::{FLAT_FILE, FlatFile};
-use crate::db::{Db, DbError, Head, Standing};
-use crate::files::disk::{Kind, last_newline};
+use crate::db::{Db, DbError, Head, Row, Standing};
+use crate::files::disk::{Kind, last_newline, read_full};
 use crate::policy::{Limits, Surface};
 
 /// The bytes of flat lines that are no line of the tree.
 const FLAT_EXTRA: &str = "flat-extra-bytes";
 /// How much is appended with one write, about.
 const BATCH: usize = 1 << 20;
+/// Of so many records it is asked whether they are what is missing, and of so
+/// many before them whether the flat file ends in one.
+const NEWEST: usize = 2000;
+const BEFORE: usize = 64;
 
 /// Brings the flat file up to the tree. It is only a copy: whatever is wrong
 /// with it is told, and stops nothing.
@@ -30,8 +34,13 @@ pub fn catch_up(
     flat: &FlatFile,
     notices: &mut Vec<Notice>,
 ) -> Result<(), LoadError> {
-    let done =
-        cut_tail(sources, db, notices).and_then(|()| add_missing(sources, db, flat, notices));
+    let done = match is_whole(sources, db) {
+        Ok(true) => return Ok(()),
+        Ok(false) => {
+            cut_tail(sources, notices).and_then(|()| add_missing(sources, db, flat, notices))
+        }
+        Err(e) => Err(e),
+    };
     match done {
         Ok(()) => Ok(()),
         Err(e @ (LoadError::Io { .. } | LoadError::Symlink { .. })) => {
@@ -44,8 +53,18 @@ pub fn catch_up(
     }
 }
 
+/// Whether the flat file has all it should: the same bytes stand in the tree,
+/// so equal lengths say so.
+fn is_whole(sources: Sources<'_>, db: &Db) -> Result<bool, LoadError> {
+    let expected = expected_flat_bytes(db)?;
+    Ok(match meta(sources.disk, FLAT_FILE)? {
+        Some(meta) => meta.kind == Kind::File && Some(meta.bytes) == expected,
+        None => expected == Some(0),
+    })
+}
+
 /// Cuts off a partial last line of the flat file.
-fn cut_tail(sources: Sources<'_>, db: &Db, notices: &mut Vec<Notice>) -> Result<(), LoadError> {
+fn cut_tail(sources: Sources<'_>, notices: &mut Vec<Notice>) -> Result<(), LoadError> {
     let Some(meta) = meta(sources.disk, FLAT_FILE)? else {
         return Ok(());
     };
@@ -53,9 +72,6 @@ fn cut_tail(sources: Sources<'_>, db: &Db, notices: &mut Vec<Notice>) -> Result<
         return Err(LoadError::Symlink {
             path: FLAT_FILE.to_owned(),
         });
-    }
-    if Some(meta.bytes) == expected_flat_bytes(db)? {
-        return Ok(());
     }
     let mut file = sources
         .disk
@@ -84,8 +100,7 @@ fn expected_flat_bytes(db: &Db) -> Result<Option<u64>, DbError> {
     })
 }
 
-/// Adds the lines of the tree that the flat file lacks. The same bytes stand
-/// in both, so equal lengths say that there are none.
+/// Adds the lines of the tree that the flat file lacks.
 fn add_missing(
     sources: Sources<'_>,
     db: &Db,
@@ -93,8 +108,8 @@ fn add_missing(
     notices: &mut Vec<Notice>,
 ) -> Result<(), LoadError> {
     let bytes = meta(sources.disk, FLAT_FILE)?.map_or(0, |meta| meta.bytes);
-    if Some(bytes) == expected_flat_bytes(db)? {
-        return Ok(());
+    if let Some(missing) = newest_missing(sources, db, bytes)? {
+        return append(sources, flat, missing, notices);
     }
     let mut have: HashMap<[u8; 32], u64> = HashMap::new();
     let mut legacy = BTreeMap::new();
@@ -128,37 +143,12 @@ fn add_missing(
             let line = bytes_at(sources.disk, &row.path, row.offset, row.length)?;
             match have.get_mut(&<[u8; 32]>::from(Sha256::digest(&line))) {
                 Some(count) if *count > 0 => *count -= 1,
-                _ => missing.push(Missing {
-                    time: row.rec.timestamp,
-                    path: row.path,
-                    offset: row.offset,
-                    length: row.length,
-                }),
+                _ => missing.push(Missing::from(row)),
             }
             Ok::<_, LoadError>(())
         })
     })?;
-    in_order_of_writing(&mut missing);
-    let records = missing.len() as u64;
-    let mut batch = Vec::new();
-    for line in &missing {
-        batch.extend(bytes_at(
-            sources.disk,
-            &line.path,
-            line.offset,
-            line.length,
-        )?);
-        if batch.len() >= BATCH {
-            flat.append(&batch).map_err(fail(FLAT_FILE))?;
-            batch.clear();
-        }
-    }
-    if !batch.is_empty() {
-        flat.append(&batch).map_err(fail(FLAT_FILE))?;
-    }
-    if records > 0 {
-        notices.push(Notice::FlatCaughtUp { records });
-    }
+    append(sources, flat, missing, notices)?;
     have.retain(|_, count| *count > 0);
     if !have.is_empty() {
         drop_moved(sources, flat, &mut have)?;
@@ -183,6 +173,76 @@ fn add_missing(
         }
         Ok(())
     })
+}
+
+/// The lines that the flat file lacks, if these are those of the records that
+/// came into the index last, which is how it falls behind: as many bytes as it
+/// is too short, and what it ends in came right before them.
+fn newest_missing(
+    sources: Sources<'_>,
+    db: &Db,
+    bytes: u64,
+) -> Result<Option<Vec<Missing>>, LoadError> {
+    let expected = expected_flat_bytes(db)?;
+    let mut lacking = match expected.and_then(|expected| expected.checked_sub(bytes)) {
+        Some(lacking) if lacking > 0 && bytes > 0 => lacking,
+        _ => return Ok(None),
+    };
+    let mut newest = db.read(|reader| reader.newest_rows(NEWEST))?.into_iter();
+    let mut missing = Vec::new();
+    while lacking > 0 {
+        let Some(row) = newest.next() else {
+            return Ok(None);
+        };
+        lacking = match lacking.checked_sub(row.length) {
+            Some(lacking) => lacking,
+            None => return Ok(None),
+        };
+        missing.push(Missing::from(row));
+    }
+    for row in newest.take(BEFORE) {
+        let Some(offset) = bytes.checked_sub(row.length) else {
+            continue;
+        };
+        let mut end = vec![0; usize::try_from(row.length).unwrap_or(0)];
+        let mut file = sources.disk.open_read(FLAT_FILE).map_err(fail(FLAT_FILE))?;
+        let read = read_full(file.as_mut(), offset, &mut end).map_err(fail(FLAT_FILE))?;
+        if read == end.len() && end == bytes_at(sources.disk, &row.path, row.offset, row.length)? {
+            return Ok(Some(missing));
+        }
+    }
+    Ok(None)
+}
+
+/// Appends lines of the tree.
+fn append(
+    sources: Sources<'_>,
+    flat: &FlatFile,
+    mut missing: Vec<Missing>,
+    notices: &mut Vec<Notice>,
+) -> Result<(), LoadError> {
+    in_order_of_writing(&mut missing);
+    let records = missing.len() as u64;
+    let mut batch = Vec::new();
+    for line in &missing {
+        batch.extend(bytes_at(
+            sources.disk,
+            &line.path,
+            line.offset,
+            line.length,
+        )?);
+        if batch.len() >= BATCH {
+            flat.append(&batch).map_err(fail(FLAT_FILE))?;
+            batch.clear();
+        }
+    }
+    if !batch.is_empty() {
+        flat.append(&batch).map_err(fail(FLAT_FILE))?;
+    }
+    if records > 0 {
+        notices.push(Notice::FlatCaughtUp { records });
+    }
+    Ok(())
 }
 
 /// Drops the lines that git took out of the tree and has: what is `left` of
@@ -289,6 +349,17 @@ struct Missing {
     path: String,
     offset: u64,
     length: u64,
+}
+
+impl From<Row> for Missing {
+    fn from(row: Row) -> Self {
+        Self {
+            time: row.rec.timestamp,
+            path: row.path,
+            offset: row.offset,
+            length: row.length,
+        }
+    }
 }
 
 /// By time; but within a file by place, even if the clock was set back.

@@ -129,6 +129,25 @@ impl Loaded {
     }
 }
 
+/// Whether a file of the tree is what the index saw.
+///
+/// # Errors
+/// Those of the database and the disk.
+pub fn is_as_indexed(
+    sources: Sources<'_>,
+    reader: &Reader<'_>,
+    path: &str,
+) -> Result<bool, LoadError> {
+    let found = meta(sources.disk, &format!("{TREE_DIR}/{path}"))?;
+    let head = reader.head(path)?;
+    Ok(match (found, head) {
+        (Some(found), Some(head)) => {
+            found.kind == Kind::File && (found.bytes, found.mtime_ns) == (head.bytes, head.mtime_ns)
+        }
+        _ => false,
+    })
+}
+
 /// Brings the index up to the tree as it is. What is wrong with the tree is in
 /// the answer, and everything else of it in the index.
 ///
