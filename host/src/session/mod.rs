@@ -39,8 +39,8 @@ use crate::files::disk::{CapDisk, Disk};
 use crate::grid::{Grid, GridLimits};
 use crate::policy::{Limits, Policy};
 use crate::project::{Presence, Project, ProjectError, SessionLock};
-use crate::view::{View, grid_in_force};
-use crate::work::status::ArrowView;
+use crate::view::{View, find_arrow, grid_in_force};
+use crate::work::status::{self, ArrowView};
 use crate::work::{Verdict, current, pass, pending, proved, standing};
 
 /// Who tells what happens to the tree.
@@ -411,7 +411,21 @@ impl Session {
         Ok(View::open(project, Arc::clone(&self.policy))?)
     }
 
-    /// Where an arrow stands.
+    /// Where an arrow stands after the last thing the session did.
+    ///
+    /// # Errors
+    /// `arrow-unknown`, `engine-db-…`.
+    pub fn stands(&self, arrow_id: &str) -> Result<ArrowView, SessionError> {
+        let grid = self.grid();
+        let arrow = find_arrow(&grid, arrow_id)?;
+        let present = self.present()?;
+        present.look_at(arrow);
+        let stands =
+            |reader: &Reader<'_>| status::arrow(reader, &self.policy, &present, &grid, arrow);
+        Ok(self.db.read(stands)?)
+    }
+
+    /// Where an arrow stands now.
     ///
     /// # Errors
     /// `arrow-unknown`, `engine-db-…`.

@@ -125,7 +125,7 @@ pub fn print_where_it_stands(
     let Some(arrow) = grid.arrow(arrow_id) else {
         return Ok(());
     };
-    let view = session.arrow_view(arrow_id)?;
+    let view = session.stands(arrow_id)?;
     out.note(text![
         clean(arrow_id).as_str(),
         ": ",

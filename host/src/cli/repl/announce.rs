@@ -122,7 +122,7 @@ pub fn tell(
         }
         Event::PassClosed(pass) => {
             // An arrow of an older grid has no status in this one.
-            if let Ok(view) = session.arrow_view(&pass.arrow_id) {
+            if let Ok(view) = session.stands(&pass.arrow_id) {
                 out.note(text![
                     &pass.arrow_id,
                     " is ",
