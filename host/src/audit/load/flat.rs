@@ -5,10 +5,10 @@ use std::io;
 
 use sha2::{Digest, Sha256};
 
-use super::{LoadError, Notice, Sources, bytes_at, fail, meta};
+use super::{LINE_MAX, LoadError, Notice, Sources, bytes_at, fail, meta};
 use crate::audit::accepted_losses::hex;
 use crate::audit::flat::is_remark;
-use crate::audit::reader::{cursor, read_lines};
+use crate::audit::reader::{ReadError, cursor, read_lines};
 use crate::audit::{FLAT_FILE, FlatFile};
 use crate::db::{Db, DbError, Head, Row, Standing};
 use crate::files::disk::{Kind, last_newline, read_full};
@@ -18,10 +18,8 @@ use crate::policy::{Limits, Surface};
 const FLAT_EXTRA: &str = "flat-extra-bytes";
 /// How much is appended with one write, about.
 const BATCH: usize = 1 << 20;
-/// Of so many records it is asked whether they are what is missing, and of so
-/// many before them whether the flat file ends in one.
+/// Of so many records it is asked whether they are what is missing.
 const NEWEST: usize = 2000;
-const BEFORE: usize = 64;
 
 /// Brings the flat file up to the tree. It is only a copy: whatever is wrong
 /// with it is told, and stops nothing.
@@ -177,7 +175,7 @@ fn add_missing(
 
 /// The lines that the flat file lacks, if these are those of the records that
 /// came into the index last, which is how it falls behind: as many bytes as it
-/// is too short, and what it ends in came right before them.
+/// is too short, and what it ends in is another line of the tree.
 fn newest_missing(
     sources: Sources<'_>,
     db: &Db,
@@ -188,30 +186,57 @@ fn newest_missing(
         Some(lacking) if lacking > 0 && bytes > 0 => lacking,
         _ => return Ok(None),
     };
-    let mut newest = db.read(|reader| reader.newest_rows(NEWEST))?.into_iter();
     let mut missing = Vec::new();
-    while lacking > 0 {
-        let Some(row) = newest.next() else {
-            return Ok(None);
-        };
+    for row in db.read(|reader| reader.newest_rows(NEWEST))? {
         lacking = match lacking.checked_sub(row.length) {
             Some(lacking) => lacking,
             None => return Ok(None),
         };
         missing.push(Missing::from(row));
-    }
-    for row in newest.take(BEFORE) {
-        let Some(offset) = bytes.checked_sub(row.length) else {
-            continue;
-        };
-        let mut end = vec![0; usize::try_from(row.length).unwrap_or(0)];
-        let mut file = sources.disk.open_read(FLAT_FILE).map_err(fail(FLAT_FILE))?;
-        let read = read_full(file.as_mut(), offset, &mut end).map_err(fail(FLAT_FILE))?;
-        if read == end.len() && end == bytes_at(sources.disk, &row.path, row.offset, row.length)? {
-            return Ok(Some(missing));
+        if lacking == 0 {
+            let known = ends_in_a_record(sources, db, bytes, &missing)?;
+            return Ok(known.then_some(missing));
         }
     }
     Ok(None)
+}
+
+/// Whether the flat file ends in a line of the tree that is not `missing`.
+fn ends_in_a_record(
+    sources: Sources<'_>,
+    db: &Db,
+    bytes: u64,
+    missing: &[Missing],
+) -> Result<bool, LoadError> {
+    let mut file = sources.disk.open_read(FLAT_FILE).map_err(fail(FLAT_FILE))?;
+    let start = last_newline(file.as_mut(), bytes.saturating_sub(1)).map_err(fail(FLAT_FILE))?;
+    let length = usize::try_from(bytes.saturating_sub(start)).unwrap_or(usize::MAX);
+    if length > LINE_MAX {
+        return Ok(false);
+    }
+    let mut line = vec![0; length];
+    let read = read_full(file.as_mut(), start, &mut line).map_err(fail(FLAT_FILE))?;
+    let mut alone = cursor(Surface::Flat, &Head::default());
+    alone.at_end = true;
+    let limits = Limits {
+        max_residue_bytes: u32::MAX,
+    };
+    let checked = sources.policy.check_lines(&line, &alone, limits);
+    let checked = checked.map_err(ReadError::Policy)?;
+    let Some(last) = checked.lines.first().filter(|_| read == length) else {
+        return Ok(false);
+    };
+    let rows = db.read(|reader| reader.round(&last.attestation_ref(), last.round))?;
+    for row in rows {
+        let lacks = |m: &Missing| (&m.path, m.offset) == (&row.path, row.offset);
+        if row.length == length as u64
+            && !missing.iter().any(lacks)
+            && bytes_at(sources.disk, &row.path, row.offset, row.length)? == line
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Appends lines of the tree.
