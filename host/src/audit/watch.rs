@@ -54,7 +54,7 @@ mod told {
     /// Directories that are watched at the most.
     const DIRS_MAX: usize = 4096;
     /// Kinds of file system whose every change goes through this kernel.
-    const OWN_DISKS: [i64; 8] = [
+    const OWN_DISKS: [u64; 8] = [
         0xef53,      // ext2, ext3, ext4
         0x5846_5342, // xfs
         0x9123_683e, // btrfs
@@ -76,8 +76,8 @@ mod told {
     impl Watch {
         /// Watches a tree from now on; nothing where that is not possible.
         pub fn over(tree: &Path) -> Option<Self> {
-            let kind = rustix::fs::statfs(tree).ok()?.f_type;
-            if !OWN_DISKS.iter().any(|own| *own == i64::from(kind)) {
+            let kind = u64::try_from(rustix::fs::statfs(tree).ok()?.f_type).ok()?;
+            if !OWN_DISKS.contains(&kind) {
                 return None;
             }
             let fd = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC).ok()?;
