@@ -523,6 +523,42 @@ fn believed_nothing(verdicts: &[&str]) {
     }
 }
 
+/// What a status shows of an index may lack what that was made to hide; what
+/// relies on no index does not.
+#[test]
+fn a_verdict_that_the_index_hides_is_found_and_blocks() {
+    let sample = Sample::new();
+    let attest = ["attest", "att-A-checkout-C2-v1", "fail"];
+    sample.ok(&[&attest[..], &["--inspected", "src/cart.rs:2"], &OP].concat());
+    let conn = rusqlite::Connection::open(sample.path("engine.db")).unwrap();
+    let of = "attestation_ref = 'att-A-checkout-C2-v1'";
+    conn.execute_batch(&format!(
+        "UPDATE attestations SET attestation_ref = 'att-B-v1' WHERE {of} AND round = 2;
+         UPDATE standings SET round = 1, verdict = 'pass', open_findings = 0,
+           pass_id = (SELECT pass_id FROM attestations WHERE {of} AND round = 1),
+           listed_at = (SELECT timestamp FROM attestations WHERE {of} AND round = 1)
+           WHERE {of};
+         DELETE FROM findings WHERE {of};"
+    ))
+    .unwrap();
+    drop(conn);
+    let found = sample.verify(&[]);
+    assert!(
+        pairs(&found["issues"])
+            .iter()
+            .any(|(code, on)| code == "attestation-aggregate-divergence" && on == "index"),
+        "{found:#}"
+    );
+    let (exit, checked, _) = sample.run(&["check", "--no-run", "--json"]);
+    let checked: Value = serde_json::from_str(&checked).unwrap();
+    assert_eq!(
+        (exit, &checked["arrows"][0]["status"]),
+        (1, &"blocked".into())
+    );
+    sample.ok(&["engine", "rebuild-index"]);
+    assert!(sample.found().is_empty());
+}
+
 #[test]
 fn a_checkpoint_finds_what_was_rewritten_everywhere() {
     let sample = Sample::new();
