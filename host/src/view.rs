@@ -109,6 +109,8 @@ pub struct View {
     /// Why the project's own database is not read; then another is.
     db_fault: Option<DbError>,
     db_missing: bool,
+    /// Whether it is not read because the tree has changed where it stopped.
+    passed_over: bool,
     loaded: Loaded,
     events: Vec<Event>,
     losses: usize,
@@ -181,6 +183,7 @@ impl View {
             project,
             db_fault,
             db_missing,
+            passed_over: false,
             loaded: Loaded::default(),
             events: Vec::new(),
             losses: losses.all.len(),
@@ -197,7 +200,7 @@ impl View {
 
     /// Whether the project's own database is read, not one made for this.
     fn db_is_own(&self) -> bool {
-        !self.db_missing && self.db_fault.is_none()
+        !self.db_missing && !self.passed_over && self.db_fault.is_none()
     }
 
     /// The project.

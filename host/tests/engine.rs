@@ -523,6 +523,23 @@ fn believed_nothing(verdicts: &[&str]) {
     }
 }
 
+/// A file that grew is read from where the index stopped; what was changed
+/// before that is the tree's damage all the same, and not the index's.
+#[test]
+fn a_line_changed_in_a_file_that_grew_is_blamed_on_the_tree() {
+    let sample = Sample::new();
+    let file = &sample.files()[0];
+    let mut bytes = fs::read(file).unwrap();
+    let at = bytes.windows(8).position(|w| w == b"src/cart").unwrap();
+    bytes[at] = b'z';
+    bytes.extend(b"{\"attestation_id\":");
+    fs::write(file, &bytes).unwrap();
+    let err = sample.refused(&["status"], "attestation-audit-corrupt");
+    assert!(!err.contains("engine-db"), "{err}");
+    let err = sample.refused(&["dispatch", "A-checkout"], "attestation-audit-corrupt");
+    assert!(err.contains(".jsonl:1"), "{err}");
+}
+
 /// What a status shows of an index may lack what that was made to hide; what
 /// relies on no index does not.
 #[test]

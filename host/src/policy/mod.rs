@@ -121,7 +121,7 @@ impl Policy {
     pub fn load() -> Result<Self, PolicyError> {
         let engine = Engine::new(&config::engine_config()).map_err(PolicyError::Component)?;
         let component = deserialize(&engine).map_err(PolicyError::Component)?;
-        start_clock(&engine);
+        start_clock(&engine).map_err(|e| PolicyError::Component(e.into()))?;
         Ok(Self {
             engine,
             component,
@@ -498,9 +498,9 @@ fn deserialize(engine: &Engine) -> wasmtime::Result<Component> {
 }
 
 /// Advances the engine's epoch for as long as the engine lives.
-fn start_clock(engine: &Engine) {
+fn start_clock(engine: &Engine) -> std::io::Result<()> {
     let engine = engine.weak();
-    std::thread::spawn(move || {
+    let tick = move || {
         loop {
             std::thread::sleep(TICK);
             match engine.upgrade() {
@@ -508,7 +508,8 @@ fn start_clock(engine: &Engine) {
                 None => break,
             }
         }
-    });
+    };
+    std::thread::Builder::new().spawn(tick).map(drop)
 }
 
 #[cfg(test)]

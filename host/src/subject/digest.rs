@@ -163,10 +163,15 @@ fn read_all(beneath: &Beneath, todo: &[(usize, &Found)]) -> Result<Vec<Digested>
         return work();
     }
     let parts: Vec<Result<Vec<Digested>, SubjectError>> = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads()).map(|_| scope.spawn(work)).collect();
+        // Where no thread can be had, this one reads alone.
+        let helper = |_| std::thread::Builder::new().spawn_scoped(scope, work).ok();
+        let workers: Vec<_> = (1..threads()).filter_map(helper).collect();
+        let own = work();
         let lost = |_| SubjectError::unreadable(b"", io::Error::other("a thread was lost"));
         let joined = workers.into_iter().map(|worker| worker.join());
-        joined.map(|part| part.map_err(lost).flatten()).collect()
+        std::iter::once(own)
+            .chain(joined.map(|part| part.map_err(lost).flatten()))
+            .collect()
     });
     let mut read = Vec::with_capacity(todo.len());
     for part in parts {

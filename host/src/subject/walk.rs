@@ -71,12 +71,16 @@ pub(super) fn walk(
         met: Met::none(covers),
     };
     let parts: Vec<Result<Walked, SubjectError>> = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads())
-            .map(|_| scope.spawn(|| walk.work()))
-            .collect();
+        // Where no thread can be had, this one looks alone.
+        let look = || walk.work();
+        let helper = |_| std::thread::Builder::new().spawn_scoped(scope, look).ok();
+        let workers: Vec<_> = (1..threads()).filter_map(helper).collect();
+        let own = walk.work();
         let lost = |_| SubjectError::unreadable(b"", std::io::Error::other("a thread was lost"));
         let joined = workers.into_iter().map(|worker| worker.join());
-        joined.map(|part| part.map_err(lost).flatten()).collect()
+        std::iter::once(own)
+            .chain(joined.map(|part| part.map_err(lost).flatten()))
+            .collect()
     });
     for part in parts {
         let part = part?;

@@ -28,6 +28,12 @@ impl View {
                 self.db_fault = Some(e);
                 return self.bring_up(losses);
             }
+            // The tree was changed behind the index's back: it is read whole.
+            Err(LoadError::Corrupt { .. }) if self.db_is_own() => {
+                self.db = Db::private()?;
+                self.passed_over = true;
+                return self.bring_up(losses);
+            }
             done => done?,
         };
         Ok(())

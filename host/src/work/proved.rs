@@ -10,7 +10,7 @@
 use super::Verdict;
 use super::standing::{self, Folding};
 use crate::audit::checkpoint::Checkpoint;
-use crate::audit::load::{LoadError, Sources, rows_are_there, tree_denies};
+use crate::audit::load::{LoadError, Sources, first_damage, rows_are_there, tree_denies};
 use crate::audit::reader::ReadError;
 use crate::audit::report::{Issue, On, Report, issue};
 use crate::audit::verify::{self, Progress, REBUILD, VerifyError};
@@ -47,7 +47,8 @@ pub fn refs(policy: &Policy, grid: &Grid) -> Result<Vec<String>, PolicyError> {
 /// Holds what an up-to-date index says of refs against the tree.
 ///
 /// # Errors
-/// `engine-db-corrupt` if it says what is not so; those of the component.
+/// `engine-db-corrupt` if it says what is not so, `attestation-audit-corrupt` if
+/// that is because the tree was changed; those of the component.
 pub fn prove(sources: Sources<'_>, reader: &Reader<'_>, refs: &[String]) -> Result<(), LoadError> {
     rows_are_there(sources, reader)?;
     let mut decide = Vec::new();
@@ -66,10 +67,14 @@ pub fn prove(sources: Sources<'_>, reader: &Reader<'_>, refs: &[String]) -> Resu
     let mut rows: Vec<&Row> = decide.iter().collect();
     rows.sort_by(|a, b| (&a.path, a.line).cmp(&(&b.path, b.line)));
     let denied = tree_denies(sources.policy, sources.disk, &rows).map_err(ReadError::Policy)?;
-    match denied {
-        Some(row) => Err(reader.contradiction(&row.path).into()),
-        None => Ok(()),
-    }
+    let Some(row) = denied else {
+        return Ok(());
+    };
+    // A line changed behind the index's back is the tree's damage, not its.
+    Err(match first_damage(sources, &row.path) {
+        Ok(Some(damage)) => damage,
+        Ok(None) | Err(_) => reader.contradiction(&row.path).into(),
+    })
 }
 
 /// The rows of a ref since it last passed, that pass first, in order of rounds;

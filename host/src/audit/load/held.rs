@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 
-use super::{LINE_MAX, LoadError, Sources, fail, limits_of_path};
+use super::{LINE_MAX, LoadError, Sources, fail, limits_of_path, problem_of};
 use crate::audit::TREE_DIR;
 use crate::audit::reader::{self, read_lines};
 use crate::db::{Head, Reader, Row};
@@ -104,6 +104,31 @@ fn denied<'r>(
         }
     }
     Ok(rows.next())
+}
+
+/// What is wrong with a file of the tree, the first of it: where the tree denies
+/// what a row says, it may be the tree that was changed.
+///
+/// # Errors
+/// Those of the disk and the component.
+pub fn first_damage(sources: Sources<'_>, path: &str) -> Result<Option<LoadError>, LoadError> {
+    let full = format!("{TREE_DIR}/{path}");
+    let mut open = sources.disk.open_read(&full).map_err(fail(&full))?;
+    let (mut seen, mut damage) = (HashSet::new(), None);
+    let start = reader::cursor(Surface::Tree(path.to_owned()), &Head::default());
+    let limits = limits_of_path(sources.limits, path);
+    read_lines(sources.policy, limits, open.as_mut(), start, &mut |line| {
+        let digest = line.digest();
+        let known = !seen.insert(digest)
+            || sources
+                .losses
+                .has_digest(&full, line.checked.number, &digest);
+        if damage.is_none() && !known && !line.is_partial() {
+            damage = problem_of(&full, &line);
+        }
+        Ok::<_, LoadError>(())
+    })?;
+    Ok(damage)
 }
 
 /// Whether every line that the index counts has its row; where not, the file

@@ -23,7 +23,7 @@ pub use error::LoadError;
 use error::fail;
 use file::limits_of_path;
 pub use flat::{catch_up, each_flat_extra};
-pub use held::{rows_are_there, tree_denies};
+pub use held::{first_damage, rows_are_there, tree_denies};
 pub use notice::Notice;
 pub(crate) use tree::{MOVED, moved_note};
 
