@@ -219,8 +219,11 @@ fn set_up(name: &str, sources: &[&PathBuf], make: impl FnOnce(&Path)) -> PathBuf
     home
 }
 
-/// The `target` folder this test was built in: `<target>/<profile>/deps/<test>`.
+/// The `target` folder this was built in: a test is
+/// `<target>/<profile>/deps/<test>`, a program `<target>/<profile>/<program>`.
 fn target() -> PathBuf {
-    let test = env::current_exe().expect("this test's own path");
-    test.ancestors().nth(3).expect("a target folder").into()
+    let own = env::current_exe().expect("this program's own path");
+    let is_test = own.parent().is_some_and(|dir| dir.ends_with("deps"));
+    let up = if is_test { 3 } else { 2 };
+    own.ancestors().nth(up).expect("a target folder").into()
 }

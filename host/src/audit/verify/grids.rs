@@ -30,8 +30,15 @@ pub(super) struct Grids<'a> {
 struct Found {
     /// By version and what is different: how many records, and the first.
     changed: BTreeMap<(u64, String), Seen>,
-    /// By version: how many records name it, and why it cannot be read.
-    missing: BTreeMap<u64, (u64, String)>,
+    /// By version: how many records name it, and why it is not there.
+    missing: BTreeMap<u64, Missing>,
+}
+
+struct Missing {
+    records: u64,
+    why: String,
+    /// Whether it is there, for all one knows, and only could not be read.
+    unread: bool,
 }
 
 struct Seen {
@@ -90,9 +97,19 @@ impl<'a> Grids<'a> {
                 let missing = &mut self.found.lock().missing;
                 let full = missing.len() >= FAULTS;
                 match missing.get_mut(&version) {
-                    Some((records, _)) => *records = records.saturating_add(1),
+                    Some(missing) => missing.records = missing.records.saturating_add(1),
                     None if !full => {
-                        missing.insert(version, (1, e.to_string()));
+                        let unread = matches!(e, GridError::Read { .. });
+                        let why = e.to_string();
+                        let records = 1;
+                        missing.insert(
+                            version,
+                            Missing {
+                                records,
+                                why,
+                                unread,
+                            },
+                        );
                     }
                     None => {}
                 }
@@ -128,10 +145,18 @@ impl<'a> Grids<'a> {
     ) {
         let mut changed = Vec::new();
         let found = self.found.into_inner();
-        for (version, (records, why)) in found.missing {
+        for (version, missing) in found.missing {
             let name = Grid::file_name(version);
-            let records = crate::text::count(as_len(records), "record");
+            let records = crate::text::count(as_len(missing.records), "record");
+            let why = missing.why;
             let message = format!("{why}; {records} of this version could not be held against it");
+            if missing.unread {
+                issues.push(
+                    issue("grid-read-failed", On::Grid, &name, message)
+                        .advise("see that it can be read, and verify again"),
+                );
+                continue;
+            }
             warnings.push(
                 issue("grid-version-missing", On::Grid, &name, message)
                     .advise(format!("restore it: git checkout -- .ghyll/{name}")),
