@@ -840,6 +840,16 @@ fn the_shell_says_what_fails_and_waits_for_answers() {
         json!(["work.txt:1"])
     );
 
+    // On record is whose words they were.
+    let (_, shown) = ghyll(dir.path(), &["show", "A/C"]);
+    for part in [
+        "The producer (analyst) said, and nobody had checked it:",
+        "it holds:  │ see one",
+        "look at:   │ work.txt:1",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+
     let (code, said) = ghyll(dir.path(), &["dispatch", "A", "--wait", "1"]);
     assert_eq!(code, Some(1), "the time is up");
     assert!(

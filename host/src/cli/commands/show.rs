@@ -2,6 +2,7 @@
 
 use clap::Args;
 use ghyll::db::Row;
+use ghyll::policy::Hint;
 use ghyll::shape::LineObject;
 use ghyll::subject::changed::Change;
 use ghyll::view::{View, resolve_ref};
@@ -9,7 +10,7 @@ use ghyll::work::standing;
 use ghyll::work::status::ClauseStatus;
 use serde::Serialize;
 
-use crate::cli::desk::question::cut;
+use crate::cli::desk::question::{behind_bar, cut};
 use crate::cli::output::{QUIET, STRONG, Text, status, text};
 use crate::cli::{Common, Failure, Output};
 use ghyll::locations::lines_at;
@@ -164,6 +165,7 @@ fn in_words(
     for line in payload.residue.lines() {
         out.line_wrapped(text!["  │ ", line], 4)?;
     }
+    producer(out, &rec.source_role, &hint)?;
     if !hint.subject.is_empty() {
         let name = Text::styled("  subject    ", QUIET);
         out.line_wrapped(text![name, &hint.subject], 13)?;
@@ -194,6 +196,28 @@ fn in_words(
     if stale {
         let arrow = shlex::try_quote(&rec.arrow_id).unwrap_or_default();
         out.note_wrapped(format!("Next: ghyll dispatch {arrow}"), 2);
+    }
+    Ok(())
+}
+
+/// What the producer said of the work when the verdict was asked for, whole.
+fn producer(out: &Output, role: &str, hint: &Hint) -> Result<(), Failure> {
+    if hint.locations.is_empty() && hint.basis.is_empty() && hint.residue.is_empty() {
+        return Ok(());
+    }
+    out.line_wrapped(
+        format!("  The producer ({role}) said, and nobody had checked it:"),
+        4,
+    )?;
+    for (what, words) in [("it holds:", &hint.basis), ("left open:", &hint.residue)] {
+        for (n, line) in words.lines().enumerate() {
+            let what = if n == 0 { what } else { "" };
+            out.line_wrapped(text![behind_bar(what), line], 15)?;
+        }
+    }
+    for (n, place) in hint.locations.iter().enumerate() {
+        let what = if n == 0 { "look at:" } else { "" };
+        out.line_wrapped(text![behind_bar(what), place], 15)?;
     }
     Ok(())
 }

@@ -236,8 +236,7 @@ impl Question<'_> {
             // Line by line, each behind a bar: none of it can look like ours.
             for (n, line) in text.lines().take(SAID_MAX).enumerate() {
                 let what = if n == 0 { what } else { "" };
-                let before = Text::styled(&format!("  {what:<11}│ "), QUIET);
-                lines.push((text![before, &excerpt(line)], 15));
+                lines.push((text![behind_bar(what), &excerpt(line)], 15));
             }
             if text.lines().nth(SAID_MAX).is_some() {
                 let more = "             … `ghyll pending --json` has all";
@@ -246,10 +245,7 @@ impl Question<'_> {
         }
         if !said.locations.is_empty() {
             let places = said.locations.join(", ");
-            lines.push((
-                text![Text::styled("  look at:   │ ", QUIET), &excerpt(&places)],
-                15,
-            ));
+            lines.push((text![behind_bar("look at:"), &excerpt(&places)], 15));
             self.lines_at(&said.locations, lines, columns);
         }
     }
@@ -406,6 +402,11 @@ impl Question<'_> {
             .count();
         u32::try_from(rounds).unwrap_or(u32::MAX)
     }
+}
+
+/// What stands before a line of the producer's: none of it can look like ours.
+pub fn behind_bar(what: &str) -> Text {
+    Text::styled(&format!("  {what:<11}│ "), QUIET)
 }
 
 /// The ref and its round, for headings.
