@@ -457,15 +457,6 @@ impl Reader<'_> {
         let sql = "SELECT listed_at FROM attestations ORDER BY listed_at DESC LIMIT 1";
         self.first(sql, [], |row| row.get(0))
     }
-
-    /// Whether anybody of this name has a verdict on record.
-    ///
-    /// # Errors
-    /// `engine-db-…`.
-    pub fn is_known(&self, op_id: &str) -> Result<bool, DbError> {
-        let sql = "SELECT EXISTS (SELECT 1 FROM attestations WHERE op_id = ?1)";
-        Ok(self.first(sql, [op_id], |row| row.get(0))?.unwrap_or(false))
-    }
 }
 
 impl Tx<'_> {
