@@ -150,7 +150,10 @@ impl View {
         policy: Arc<Policy>,
         trust: Trust,
     ) -> Result<Self, ViewError> {
-        let present = Present::every_byte(project.root());
+        let present = match trust {
+            Trust::Memory => Present::remembered(project.root(), memory::of(&project)),
+            Trust::Nothing => Present::every_byte(project.root()),
+        };
         let io = |below: &str| {
             let path = project.path_of(below);
             move |source| ViewError::Io { path, source }
@@ -191,10 +194,6 @@ impl View {
             laid: Mutex::default(),
         };
         view.bring_up(&losses)?;
-        let memory = view.read(memory::load).unwrap_or_default();
-        if trust == Trust::Memory {
-            view.present = Present::remembered(view.project.root(), memory);
-        }
         Ok(view)
     }
 

@@ -11,9 +11,8 @@ use crate::work::memory;
 impl Session {
     /// A look at the covered files for a status: what is remembered of a file
     /// that looks the same is taken for what it holds.
-    pub(super) fn present(&self) -> Result<Present, DbError> {
-        let memory = self.db.read(memory::load)?;
-        Ok(Present::remembered(self.project.root(), memory))
+    pub(super) fn present(&self) -> Present {
+        Present::remembered(self.project.root(), memory::of(&self.project))
     }
 
     /// Remembers what a look learnt, for the next; under the project's lock.
@@ -78,7 +77,7 @@ impl Session {
             return Ok(String::new());
         }
         let covers = Covers::parse(&globs)?;
-        let mut memory = self.db.read(memory::load)?;
+        let mut memory = memory::of(&self.project);
         let reading = Reading::Remembered(&mut memory);
         Ok(take(self.project.root(), &covers, reading)?
             .subject

@@ -137,7 +137,7 @@ impl Session {
             }
         };
         let arrow = find_arrow(&grid, arrow_id)?;
-        let present = self.present()?;
+        let present = self.present();
         present.look_at(arrow);
         self.db.read(|reader| {
             let stands = status::arrow(reader, &self.policy, &present, &grid, arrow)?;
@@ -173,7 +173,7 @@ impl Session {
         pass: &Pass,
         evidence: &BTreeMap<String, Evidence>,
     ) -> Result<bool, SessionError> {
-        let present = self.present()?;
+        let present = self.present();
         present.look_at(arrow);
         let hold = self.hold("asking for verdicts")?;
         let now = self.now();

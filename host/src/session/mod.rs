@@ -418,7 +418,7 @@ impl Session {
     pub fn stands(&self, arrow_id: &str) -> Result<ArrowView, SessionError> {
         let grid = self.grid();
         let arrow = find_arrow(&grid, arrow_id)?;
-        let present = self.present()?;
+        let present = self.present();
         present.look_at(arrow);
         let stands =
             |reader: &Reader<'_>| status::arrow(reader, &self.policy, &present, &grid, arrow);

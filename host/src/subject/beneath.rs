@@ -5,7 +5,7 @@
 
 use std::ffi::OsStr;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -126,14 +126,14 @@ impl Beneath {
 }
 
 /// What stands under a name in a directory, a link not followed.
-pub(super) fn look(dir: &OwnedFd, name: &[u8]) -> io::Result<(Kind, Stamp)> {
+pub(super) fn look(dir: impl AsFd, name: &[u8]) -> io::Result<(Kind, Stamp)> {
     let stat = statat(dir, OsStr::from_bytes(name), AtFlags::SYMLINK_NOFOLLOW)?;
     let kind = Kind::of(FileType::from_raw_mode(stat.st_mode));
     Ok((kind, Stamp::of(&stat)))
 }
 
 /// Opens a file for reading, never waiting for the other end of a pipe.
-pub(super) fn open_file(dir: &OwnedFd, name: &[u8]) -> io::Result<OwnedFd> {
+pub(super) fn open_file(dir: impl AsFd, name: &[u8]) -> io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let name = OsStr::from_bytes(name);
     Ok(openat(dir, name, flags | OFlags::NOCTTY, Mode::empty())?)

@@ -4,11 +4,6 @@
 //! is read again, a few times, then refused: never a digest of half of each.
 //! A clock's grain hides a second change right after a first, so a file that
 //! changed within the last ticks is given time to age before it is read.
-//!
-//! Digests may be remembered by stamp. As git does with its index, what was
-//! remembered about a file that had changed shortly before is not relied on: a
-//! later change could bear the same time. And whoever can set clocks and times
-//! can forge a stamp, so gates and records never rely on memory at all.
 
 use std::ffi::OsStr;
 use std::io::{self, Read};
@@ -24,11 +19,9 @@ use sha2::Digest as _;
 use super::beneath::{Beneath, Kind, Stamp, is_gone, look, open_file, split};
 use super::error::SubjectError;
 use super::manifest::{Entry, Sha256};
+use super::memory::{Memory, Remembered};
 use super::walk::{Found, threads};
 
-/// The coarsest grain of a file's times that is reckoned with: FAT's, and some
-/// leeway for a file server's clock.
-const GRAIN_NS: i64 = 2_000_000_000;
 /// The grain of the kernel's own clock, amply; what changed within it may
 /// change again without a later time.
 const TICK_NS: i64 = 20_000_000;
@@ -38,54 +31,13 @@ const BUFFER: usize = 256 << 10;
 /// Files from this size are begun first, so that no core is left alone with one.
 const LARGE: u64 = 8 << 20;
 
-/// A digest and what it was a digest of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Remembered {
-    /// The file as it was before and after it was read.
-    pub stamp: Stamp,
-    /// Of its bytes.
-    pub sha256: Sha256,
-    /// When it was looked at, nanoseconds since 1970 by the system's clock.
-    pub seen_at_ns: i64,
-}
-
-impl Remembered {
-    /// Whether it may be taken for a file with this stamp: the same one, which
-    /// was well past its last change when it was seen.
-    #[must_use]
-    pub fn holds_for(&self, stamp: &Stamp) -> bool {
-        self.stamp == *stamp && stamp.changed_ns() < self.seen_at_ns.saturating_sub(GRAIN_NS)
-    }
-}
-
-/// Where digests are remembered from one look to the next. Nothing that goes
-/// wrong in it matters: what it does not know is read.
-pub trait Memory {
-    /// What is remembered of a path from the project's root. Asked in the
-    /// order of the paths' bytes, so that a table can be read along.
-    fn get(&mut self, path: &str) -> Option<Remembered>;
-    /// Remembers digests, all at once, in the order of their paths.
-    fn put(&mut self, digests: &mut dyn Iterator<Item = (&str, Remembered)>);
-}
-
-/// A memory that ends with the process.
-impl Memory for std::collections::HashMap<String, Remembered> {
-    fn get(&mut self, path: &str) -> Option<Remembered> {
-        std::collections::HashMap::get(self, path).copied()
-    }
-
-    fn put(&mut self, digests: &mut dyn Iterator<Item = (&str, Remembered)>) {
-        self.extend(digests.map(|(path, digest)| (path.to_owned(), digest)));
-    }
-}
-
 /// What is relied on to know a file's bytes.
 pub enum Reading<'a> {
     /// Nothing but the bytes: every file is read. For a gate and for a record.
     /// What was read is remembered, where there is a memory.
-    EveryByte(Option<&'a mut dyn Memory>),
+    EveryByte(Option<&'a mut Memory>),
     /// A file whose stamp is the one remembered is not read. For a status.
-    Remembered(&'a mut dyn Memory),
+    Remembered(&'a mut Memory),
 }
 
 /// The digests of these files, which are sorted by path. One that is gone by
@@ -117,14 +69,14 @@ pub(super) fn digest(
     let mut read = read_all(beneath, &todo)?;
     drop(todo);
     read.sort_unstable_by_key(|(at, _)| *at);
-    if let Some(memory) = memory {
-        let remembered = |(at, digest): &(usize, Option<Remembered>)| {
-            Some((files.get(*at)?.path.as_str(), (*digest)?))
-        };
-        memory.put(&mut read.iter().filter_map(remembered));
-    }
     for (at, digest) in &read {
-        if let (Some(known), Some(digest)) = (known.get_mut(*at), digest) {
+        let (Some(digest), Some(file)) = (digest, files.get(*at)) else {
+            continue;
+        };
+        if let Some(memory) = &mut memory {
+            memory.learn(&file.path, *digest);
+        }
+        if let Some(known) = known.get_mut(*at) {
             *known = Some(digest.sha256);
         }
     }

@@ -26,13 +26,7 @@ impl Sha256 {
 
 impl Sha256 {
     fn hex(&self) -> [u8; 64] {
-        let digit = |half: u8| {
-            if half < 10 {
-                b'0' + half
-            } else {
-                b'a' + half - 10
-            }
-        };
+        let digit = |half: u8| HEX.get(usize::from(half)).copied().unwrap_or_default();
         let mut hex = [0; 64];
         for (pair, byte) in hex.chunks_exact_mut(2).zip(self.0) {
             if let [high, low] = pair {
@@ -42,6 +36,8 @@ impl Sha256 {
         hex
     }
 }
+
+const HEX: [u8; 16] = *b"0123456789abcdef";
 
 impl fmt::Display for Sha256 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -76,21 +72,31 @@ impl serde::Serialize for Sha256 {
     }
 }
 
+/// What each byte is worth as a hex digit; above 15 it is none.
+const DIGITS: [u8; 256] = {
+    let mut worth = [u8::MAX; 256];
+    let mut digit = 0;
+    while digit < 16 {
+        worth[HEX[digit as usize] as usize] = digit;
+        digit += 1;
+    }
+    worth
+};
+
 fn read_hex(hex: &[u8]) -> Option<[u8; 32]> {
-    let digit = |c: u8| match c {
-        b'0'..=b'9' => Some(c - b'0'),
-        b'a'..=b'f' => Some(c - b'a' + 10),
-        _ => None,
-    };
     let mut bytes = [0; 32];
     if hex.len() != 64 {
         return None;
     }
+    let worth = |digit: &u8| DIGITS.get(usize::from(*digit)).copied().unwrap_or(u8::MAX);
+    let mut all = 0;
     for (byte, pair) in bytes.iter_mut().zip(hex.chunks_exact(2)) {
         let [high, low] = pair else { return None };
-        *byte = digit(*high)? << 4 | digit(*low)?;
+        let (high, low) = (worth(high), worth(low));
+        all |= high | low;
+        *byte = high << 4 | low;
     }
-    Some(bytes)
+    (all < 16).then_some(bytes)
 }
 
 /// One file as it was.
@@ -111,7 +117,7 @@ impl Entry {
 
 /// Adds `<digest>  <path>` and a line end to `text`.
 pub(super) fn write_line(text: &mut Vec<u8>, sha256: &Sha256, path: &str) {
-    let escaped = path.contains(ESCAPED);
+    let escaped = needs_escape(path);
     if escaped {
         text.push(b'\\');
     }
@@ -132,7 +138,9 @@ pub(super) fn write_line(text: &mut Vec<u8>, sha256: &Sha256, path: &str) {
     text.push(b'\n');
 }
 
-const ESCAPED: [char; 3] = ['\\', '\n', '\r'];
+fn needs_escape(path: &str) -> bool {
+    path.bytes().any(|b| matches!(b, b'\\' | b'\n' | b'\r'))
+}
 
 /// Reads what [`write_line`] wrote, the line end taken off.
 pub(super) fn read_line(line: &[u8]) -> Result<(Sha256, String), &'static str> {
@@ -149,7 +157,7 @@ pub(super) fn read_line(line: &[u8]) -> Result<(Sha256, String), &'static str> {
         true => unescape(path).ok_or("has a path that is not escaped as it should be")?,
         false => path.to_owned(),
     };
-    if path.contains(ESCAPED) != escaped {
+    if needs_escape(&path) != escaped {
         return Err("has a path that is not escaped as it should be");
     }
     Ok((Sha256(digest), path))
@@ -198,8 +206,10 @@ impl Manifest {
     /// with one path the first stays.
     #[must_use]
     pub fn new(mut entries: Vec<Entry>) -> Self {
-        entries.sort_by(|a, b| a.path.cmp(&b.path));
-        entries.dedup_by(|b, a| a.path == b.path);
+        if !entries.is_sorted_by(|a, b| a.path < b.path) {
+            entries.sort_by(|a, b| a.path.cmp(&b.path));
+            entries.dedup_by(|b, a| a.path == b.path);
+        }
         Self { entries }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! `covers` reads globs, `walk` finds the files they match (`git` and
 //! `git_index` tell which of them git tracks or would track), `digest` reads
-//! them, `manifest` is the list, whose SHA-256 is the subject that a record
+//! them (or `memory` knows them), `manifest` is the list, whose SHA-256 is the subject that a record
 //! names; `store` keeps lists below `.ghyll/subjects`, `changed` says what lies
 //! between two. Nothing here knows of records, passes or SQLite: what is
 //! needed is a project's root, the capability to its `.ghyll` and, where
@@ -19,6 +19,7 @@ mod error;
 mod git;
 mod git_index;
 mod manifest;
+mod memory;
 mod parts;
 mod present;
 mod store;
@@ -32,9 +33,10 @@ use cap_std::fs::Dir;
 
 pub use beneath::Stamp;
 pub use covers::Covers;
-pub use digest::{Memory, Reading, Remembered};
+pub use digest::Reading;
 pub use error::SubjectError;
 pub use manifest::{Entry, Malformed, Manifest, NotSha256, Sha256};
+pub use memory::{Known, Memory, Remembered};
 pub use present::{Look, Present};
 pub(crate) use store::place;
 pub use store::{SUBJECTS_DIR, SubjectStore};
@@ -69,9 +71,12 @@ pub fn take(root: &Path, covers: &Covers, reading: Reading<'_>) -> Result<Taken,
 fn take_at_most(
     root: &Path,
     covers: &Covers,
-    reading: Reading<'_>,
+    mut reading: Reading<'_>,
     max: usize,
 ) -> Result<Taken, SubjectError> {
+    if let Reading::Remembered(memory) = &mut reading {
+        memory.prepare();
+    }
     let root = root
         .canonicalize()
         .map_err(|e| SubjectError::unreadable(b"", e))?;

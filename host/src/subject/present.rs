@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::{Covers, Reading, Remembered, SubjectError, Taken, take};
+use super::{Covers, Memory, Reading, SubjectError, Taken, take};
 use crate::grid::Arrow;
 
 /// What a look came to; kept, for several clauses cover the same.
@@ -17,22 +17,22 @@ pub struct Present {
     root: PathBuf,
     /// Whether no memory is relied on.
     every_byte: bool,
-    memory: Mutex<HashMap<String, Remembered>>,
+    memory: Mutex<Memory>,
     looks: Mutex<HashMap<Vec<String>, Look>>,
 }
 
 impl Present {
     /// For a status: a file whose stamp is remembered is not read.
-    pub fn remembered(root: &Path, memory: HashMap<String, Remembered>) -> Self {
+    pub fn remembered(root: &Path, memory: Memory) -> Self {
         Self::new(root, false, memory)
     }
 
     /// For a gate and for a record: every byte is read.
     pub fn every_byte(root: &Path) -> Self {
-        Self::new(root, true, HashMap::new())
+        Self::new(root, true, Memory::default())
     }
 
-    fn new(root: &Path, every_byte: bool, memory: HashMap<String, Remembered>) -> Self {
+    fn new(root: &Path, every_byte: bool, memory: Memory) -> Self {
         Self {
             root: root.to_owned(),
             every_byte,
@@ -75,7 +75,7 @@ impl Present {
     }
 
     /// What was learnt of files, to be remembered.
-    pub fn into_memory(self) -> HashMap<String, Remembered> {
+    pub fn into_memory(self) -> Memory {
         self.memory.into_inner()
     }
 }

@@ -91,7 +91,8 @@ pub(super) fn walk(
             walked.files.extend(part.files);
         }
     }
-    walked.files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    // Each thread's are sorted, which this sort makes use of.
+    walked.files.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(walked)
 }
 
@@ -126,6 +127,7 @@ impl Walk<'_> {
             self.queue.done(looked.is_err());
             looked?;
         }
+        walked.files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
         Ok(walked)
     }
 
@@ -138,8 +140,11 @@ impl Walk<'_> {
             Err(e) if is_gone(&e) && !path.is_empty() => return Ok(()),
             Err(e) => return Err(unreadable(e)),
         };
-        let (mut names, mut gitignore, mut repository) = (Vec::new(), false, false);
-        for entry in Dir::read_from(&dir).map_err(|e| unreadable(e.into()))? {
+        // One text with all names, for there may be many.
+        let (mut names, mut listed) = (Vec::new(), Vec::new());
+        let (mut gitignore, mut repository) = (false, false);
+        let mut entries = Dir::new(dir).map_err(|e| unreadable(e.into()))?;
+        for entry in &mut entries {
             let entry = entry.map_err(|e| unreadable(e.into()))?;
             let name = entry.file_name().to_bytes();
             match name {
@@ -151,9 +156,12 @@ impl Walk<'_> {
                 name if path.is_empty() && name == GHYLL_DIR.as_bytes() => continue,
                 name => gitignore |= name == GITIGNORE.as_bytes(),
             }
-            names.push((name.to_vec(), Kind::of(entry.file_type())));
+            let start = names.len();
+            names.extend(name);
+            listed.push((start..names.len(), Kind::of(entry.file_type())));
         }
-        let own = || match open_file(&dir, GITIGNORE.as_bytes()) {
+        let dir = entries.fd().map_err(|e| unreadable(e.into()))?;
+        let own = || match open_file(dir, GITIGNORE.as_bytes()) {
             Ok(file) => {
                 let file = std::fs::File::from(file);
                 let is_file = file.metadata().is_ok_and(|meta| meta.is_file());
@@ -190,12 +198,13 @@ impl Walk<'_> {
                 (None, None) => None,
             }
         };
-        for (name, mut kind) in names {
-            let path = join(path, &name);
+        for (name, mut kind) in listed {
+            let name = names.get(name).unwrap_or_default();
+            let path = join(path, name);
             let mut seen = None;
             if let Kind::Other("of an unknown kind") = kind {
                 // A file system that does not tell when listing.
-                let found = match look(&dir, &name) {
+                let found = match look(dir, name) {
                     Ok(found) => found,
                     Err(e) if is_gone(&e) => continue,
                     Err(e) => return Err(SubjectError::unreadable(&path, e)),
@@ -215,7 +224,7 @@ impl Walk<'_> {
             {
                 continue;
             }
-            let (kind, stamp) = match seen.map_or_else(|| look(&dir, &name), Ok) {
+            let (kind, stamp) = match seen.map_or_else(|| look(dir, name), Ok) {
                 Ok(found) => found,
                 Err(e) if is_gone(&e) => continue,
                 Err(e) => return Err(SubjectError::unreadable(&path, e)),

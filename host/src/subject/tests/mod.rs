@@ -3,7 +3,7 @@
 mod git;
 mod store;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
@@ -312,40 +312,35 @@ fn a_file_that_changes_while_it_is_read_is_read_again() {
 fn memory_is_relied_on_only_where_it_may_be() {
     let dir = project(&[("a", "one"), ("b", "two")]);
     let all = covers(&["*"]);
-    let mut memory: HashMap<String, Remembered> = HashMap::new();
+    let mut memory = Memory::default();
     let take = |reading: Reading<'_>| take(dir.path(), &all, reading).unwrap().manifest;
     let real = take(Reading::Remembered(&mut memory));
-    assert_eq!(memory.len(), 2);
-    // Just written: a change in the same tick could bear the same time.
     let forged = Sha256::of(b"forged");
-    for remembered in memory.values_mut() {
-        remembered.sha256 = forged;
-    }
+    let forge = |memory: &mut Memory, later_ns: i64| {
+        for path in ["a", "b"] {
+            let mut remembered = memory.get(path).unwrap();
+            assert_ne!(remembered.sha256, forged);
+            remembered.sha256 = forged;
+            remembered.seen_at_ns += later_ns;
+            memory.learn(path, remembered);
+        }
+    };
+    // Just written: a change in the same tick could bear the same time.
+    forge(&mut memory, 0);
     assert_eq!(take(Reading::Remembered(&mut memory)), real);
-    assert!(
-        memory
-            .values()
-            .all(|remembered| remembered.sha256 != forged)
-    );
     // Seen long after its last change.
-    for remembered in memory.values_mut() {
-        remembered.sha256 = forged;
-        remembered.seen_at_ns += 3_000_000_000;
-    }
+    forge(&mut memory, 3_000_000_000);
     let relied = take(Reading::Remembered(&mut memory));
     assert!(relied.entries().iter().all(|entry| entry.sha256 == forged));
     // A gate reads every byte, and puts the memory right.
     assert_eq!(take(Reading::EveryByte(Some(&mut memory))), real);
-    assert!(
-        memory
-            .values()
-            .all(|remembered| remembered.sha256 != forged)
-    );
     // Another inode, size or time is another file.
-    let stamp = memory["a"].stamp;
+    let remembered = memory.get("a").unwrap();
+    assert_ne!(remembered.sha256, forged);
+    let stamp = remembered.stamp;
     let seen = Remembered {
         seen_at_ns: i64::MAX,
-        ..memory["a"]
+        ..remembered
     };
     assert!(seen.holds_for(&stamp));
     for other in [
