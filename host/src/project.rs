@@ -5,17 +5,20 @@
 //! [`SessionLock`] meanwhile; who lives shows it by a [`Presence`]; and a
 //! project of somebody else is not opened unasked ([`trust`]).
 
+mod alone;
 mod lock;
 mod presence;
 mod trust;
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use cap_fs_ext::DirExt;
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 
+use alone::Alone;
 pub use lock::{Holder, LOCK_FILE, SessionLock};
 pub use presence::{Presence, SESSIONS_DIR};
 
@@ -52,14 +55,18 @@ pub enum ProjectError {
         /// What happened to it.
         why: &'static str,
     },
-    /// The file system has no locks, so nobody can be kept from writing at the
-    /// same time.
-    #[error("{}: this file system has no locks ({source}); ghyll can read here, not write", path.display())]
-    LockUnsupported {
-        /// The file that cannot be locked.
+    /// The file system has no locks, and another session has the project to
+    /// itself, or had when it was killed.
+    #[error(
+        "{}: this file system has no locks, so one session has the project to itself: \
+         {holder}; if that is gone, remove the file",
+        path.display()
+    )]
+    TakenAlone {
+        /// The file that says so.
         path: PathBuf,
-        /// What the system says.
-        source: io::Error,
+        /// Who made it.
+        holder: Holder,
     },
     /// Something else stands where ghyll keeps a file of its own.
     #[error("{}: {found}, where an ordinary file of ghyll's belongs; move it away", path.display())]
@@ -99,9 +106,8 @@ impl ProjectError {
         match self {
             Self::NotFound(_) | Self::NotFoundAbove(_) => "project-not-found",
             Self::Initialised(_) => "project-already-initialised",
-            Self::Locked(_) => "session-locked",
+            Self::Locked(_) | Self::TakenAlone { .. } => "session-locked",
             Self::LockLost { .. } => "session-lock-lost",
-            Self::LockUnsupported { .. } => "session-lock-unsupported",
             Self::NotAFile { .. } => "project-file-invalid",
             Self::SessionId { .. } => "session-id-invalid",
             Self::Untrusted { .. } => "project-owner-untrusted",
@@ -116,6 +122,7 @@ impl ProjectError {
 pub struct Project {
     root: PathBuf,
     ghyll: Dir,
+    alone: Arc<Alone>,
 }
 
 impl Project {
@@ -167,7 +174,8 @@ impl Project {
         };
         let root = root.canonicalize().context(root)?;
         trust::check(&root, &ghyll.dir_metadata().context(path)?)?;
-        Ok(Self { root, ghyll })
+        let alone = Arc::default();
+        Ok(Self { root, ghyll, alone })
     }
 
     /// Makes `.ghyll` in a directory that has none; a `.ghyll` without a grid
@@ -198,6 +206,7 @@ impl Project {
         Ok(Self {
             root: self.root.clone(),
             ghyll: self.ghyll.try_clone().context(&self.root)?,
+            alone: Arc::clone(&self.alone),
         })
     }
 
@@ -209,6 +218,12 @@ impl Project {
     /// The capability to everything below `.ghyll`.
     pub fn ghyll(&self) -> &Dir {
         &self.ghyll
+    }
+
+    /// Whether the file system has no locks, so that this process has the project
+    /// to itself since it first wrote.
+    pub fn is_alone(&self) -> bool {
+        self.alone.is_held()
     }
 
     /// A path below `.ghyll`, for messages and for programs given a path.

@@ -101,6 +101,6 @@ pub fn leave_on_signals(terminal: Arc<QuietTerminal>, at_work: Arc<AtWork>) {
             "ghyll: left {why}{rest}; what is pending is asked again at the next start"
         ));
         // Held until the end.
-        std::process::exit(i32::from(leaving.ending.exit_code()));
+        leaving.ending.exit();
     });
 }

@@ -14,7 +14,7 @@ pages! {
     PROJECT_OWNER_UNTRUSTED = "project-owner-untrusted": "The project belongs to another user, and a grid may run commands.",
         "If you trust whoever owns it, list its path in GHYLL_TRUST.";
     SESSION_LOCKED = "session-locked": "Another process is writing to the project and did not get done in time.",
-        "The message names it; try again when it is done, or end it.";
+        "The message names it; try again when it is done, or end it. Where there are no locks, a killed one leaves the file that is named: remove that.";
     IO_FAILED = "io-failed": "Something could not be read or written, a full disk or standard output among it.",
         "The message says what and why; nothing that was recorded is lost.";
     BROKEN_PIPE = "broken-pipe": "Whoever read the output has heard enough.",
@@ -65,8 +65,6 @@ pages! {
         "Whoever uses the library has to give another id; ghyll itself does.";
     SESSION_LOCK_LOST = "session-lock-lost": "The project's lock file was removed or replaced while it was held, so nothing was written.",
         "Leave `.ghyll/lock` alone, and do again what was being done.";
-    SESSION_LOCK_UNSUPPORTED = "session-lock-unsupported": "This file system has no locks, so two could write at once.",
-        "Keep the project on a file system with locks.";
     SIGNALS_UNHEARD = "signals-unheard": "ghyll cannot hear that it is told to end, so it would leave commands running.",
         "Look at the limits of this process; the message says what the system refused.";
     CPU_TIME_EXCEEDED = "cpu-time-exceeded": "The processor time that this process may use is over.",

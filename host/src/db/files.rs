@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use rusqlite::{Connection, OpenFlags};
 use tempfile::TempDir;
 
-use super::{DbError, ENGINE_DB};
+use super::{DbError, ENGINE_DB, LOCKLESS};
 
 /// The database itself and what SQLite puts beside it.
 const SUFFIXES: [&str; 4] = ["", "-journal", "-wal", "-shm"];
@@ -91,9 +91,11 @@ pub(super) fn copy(path: &Path) -> Result<Option<(Connection, TempDir)>, DbError
         return Ok(None);
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let conn =
-        Connection::open_with_flags(&copied, flags).map_err(|e| DbError::from_sqlite(path, e))?;
-    Ok(Some((conn, dir)))
+    let conn = Connection::open_with_flags_and_vfs(&copied, flags, LOCKLESS);
+    Ok(Some((
+        conn.map_err(|e| DbError::from_sqlite(path, e))?,
+        dir,
+    )))
 }
 
 fn stamps(path: &Path) -> Vec<Option<(u64, SystemTime)>> {

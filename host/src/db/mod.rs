@@ -36,6 +36,8 @@ use parking_lot::{Mutex, MutexGuard};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
+use crate::files::is_without_locks;
+
 pub use attestations::{Filter, Place, Recorded, Row, Stored};
 pub use digests::Digest;
 pub use error::DbError;
@@ -51,6 +53,12 @@ pub use words::Word;
 
 /// The database's file below `.ghyll`.
 pub const ENGINE_DB: &str = "engine.db";
+/// SQLite's way to open a file that nobody else has, without any lock.
+const LOCKLESS: &str = if cfg!(windows) {
+    "win32-none"
+} else {
+    "unix-none"
+};
 /// How long another program may hold the database before we give up.
 const BUSY: Duration = Duration::from_secs(5);
 /// How often a database that changes while it is copied is tried again.
@@ -118,7 +126,13 @@ impl Db {
         let fail = |e| DbError::from_sqlite(path, e);
         // Before it is opened: if it is exchanged meanwhile, that shows later.
         let file = files::id(path)?;
-        let mut conn = Connection::open_with_flags(path, flags).map_err(fail)?;
+        let mut conn = if is_without_locks(path) {
+            // Who writes has the project to itself then.
+            Connection::open_with_flags_and_vfs(path, flags, LOCKLESS)
+        } else {
+            Connection::open_with_flags(path, flags)
+        }
+        .map_err(fail)?;
         distrust(&conn).map_err(fail)?;
         match schema::version(&conn).map_err(fail)? {
             (0, 0) => schema::create(&mut conn).map_err(fail)?,
@@ -141,7 +155,8 @@ impl Db {
 
     /// Opens the database to read; `None` if there is none. Nothing in the
     /// project is changed: a database whose last writer crashed is read from
-    /// a copy, in which SQLite may put it right.
+    /// a copy, in which SQLite may put it right, and so is one that nobody can
+    /// lock while it is read.
     ///
     /// # Errors
     /// `engine-db-…`.
@@ -155,7 +170,7 @@ impl Db {
         let (conn, copy, found) = loop {
             attempts += 1;
             file = files::id(path)?;
-            if !files::is_wal(path)? {
+            if !files::is_wal(path)? && !is_without_locks(path) {
                 let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
                 let conn = Connection::open_with_flags(path, flags).map_err(fail)?;
                 distrust(&conn).map_err(fail)?;
@@ -213,7 +228,12 @@ impl Db {
     /// `engine-db-…`.
     pub fn create_unsettled(path: &Path) -> Result<Self, DbError> {
         let fail = |e| DbError::from_sqlite(path, e);
-        let mut conn = Connection::open(path).map_err(fail)?;
+        // Nobody else knows of it.
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+            | OpenFlags::SQLITE_OPEN_CREATE
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let conn = Connection::open_with_flags_and_vfs(path, flags, LOCKLESS);
+        let mut conn = conn.map_err(fail)?;
         distrust(&conn).map_err(fail)?;
         for (pragma, value) in [("journal_mode", "OFF"), ("synchronous", "OFF")] {
             conn.pragma_update_and_check(None, pragma, value, |_| Ok(()))

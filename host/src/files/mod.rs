@@ -10,6 +10,7 @@ pub mod append;
 pub mod bounded;
 pub mod disk;
 mod kind;
+mod locks;
 pub mod output;
 pub mod replace;
 mod resolve;
@@ -17,6 +18,7 @@ mod resolve;
 use std::io;
 use std::path::PathBuf;
 
+pub use locks::{is_without_locks, lacks_locks};
 pub use resolve::{Way, open_below};
 pub(crate) use resolve::{below_kind, dir as dir_below};
 

@@ -13,16 +13,16 @@
 use std::fmt;
 use std::fs::{File, TryLockError};
 use std::io;
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use cap_std::fs::{Dir, Metadata};
 use serde::{Deserialize, Serialize};
 
+use super::alone::{self, Writing};
 use super::{GHYLL_DIR, Project, ProjectError};
 use crate::clock::{Clock, SystemClock};
 use crate::files::disk::{DiskFile, Kind, meta_of, read_full};
-use crate::files::{PathContext, Way, open_below};
+use crate::files::{PathContext, Way, lacks_locks, open_below};
 
 /// The file below `.ghyll`.
 pub const LOCK_FILE: &str = "lock";
@@ -49,6 +49,15 @@ pub struct Holder {
 }
 
 impl Holder {
+    /// This process, from now on.
+    pub(super) fn of_this(what: &str) -> Self {
+        Self {
+            pid: std::process::id(),
+            what: what.chars().take(WHAT_MAX).collect(),
+            since: format!("{:.0}", SystemClock.now()),
+        }
+    }
+
     /// What the file says, one line of JSON or, before there was such, a pid.
     fn parse(bytes: &[u8]) -> Self {
         let line = bytes.split(|b| *b == b'\n').next().unwrap_or_default();
@@ -82,8 +91,9 @@ impl fmt::Display for Holder {
 #[derive(Debug)]
 pub struct SessionLock {
     file: File,
-    root: PathBuf,
-    ghyll: Dir,
+    project: Project,
+    /// Where the operating system has no such lock.
+    _alone: Option<Writing>,
 }
 
 impl Project {
@@ -91,8 +101,8 @@ impl Project {
     /// to others why. Waits five seconds.
     ///
     /// # Errors
-    /// `session-locked` with who holds it, `session-lock-unsupported`,
-    /// `project-file-invalid`, `attestation-symlink-refused` and
+    /// `session-locked` with who holds it, `project-file-invalid`,
+    /// `attestation-symlink-refused` and
     /// `session-lock-lost` for what stands in its place.
     pub fn lock(&self, what: &str) -> Result<SessionLock, ProjectError> {
         self.lock_within(what, PATIENCE)
@@ -109,12 +119,18 @@ impl Project {
         loop {
             // Opened anew each time: what has the name may be another file now.
             let file = open_own(self, LOCK_FILE, Way::Write)?;
-            let holder = match file.try_lock() {
-                Ok(()) => {
+            let alone = match file.try_lock() {
+                Err(TryLockError::Error(e)) if lacks_locks(&e) => {
+                    Ok(Some(self.alone.write(self, what, deadline)?))
+                }
+                other => other.map(|()| None),
+            };
+            let holder = match alone {
+                Ok(_alone) => {
                     let lock = SessionLock {
                         file,
-                        root: self.root.clone(),
-                        ghyll: self.ghyll.try_clone().context(self.path_of(""))?,
+                        project: self.try_clone()?,
+                        _alone,
                     };
                     match lock.still_ours() {
                         Ok(()) => {
@@ -134,7 +150,10 @@ impl Project {
                 }
                 Err(TryLockError::WouldBlock) => Some(file),
                 Err(TryLockError::Error(e)) if e.kind() == io::ErrorKind::Interrupted => continue,
-                Err(TryLockError::Error(e)) => return Err(self.lock_error(LOCK_FILE, e)),
+                Err(TryLockError::Error(source)) => {
+                    let path = self.path_of(LOCK_FILE);
+                    return Err(super::PathError { path, source }.into());
+                }
             };
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
@@ -167,16 +186,8 @@ impl Project {
         let file = open_below(&self.ghyll, LOCK_FILE, Way::Read).ok()?;
         match file.try_lock_shared() {
             Err(TryLockError::WouldBlock) => Some(read_holder(file).unwrap_or_default()),
+            Err(TryLockError::Error(e)) if lacks_locks(&e) => alone::holder(self),
             _ => None,
-        }
-    }
-
-    /// Why a file cannot be locked.
-    pub(super) fn lock_error(&self, below: &str, source: io::Error) -> ProjectError {
-        let path = self.path_of(below);
-        match lacks_locks(&source) {
-            true => ProjectError::LockUnsupported { path, source },
-            false => super::PathError { path, source }.into(),
         }
     }
 }
@@ -189,25 +200,24 @@ impl SessionLock {
     /// `session-lock-lost` if the lock file, or `.ghyll` itself, was removed or
     /// replaced; `project-unreadable`.
     pub fn still_ours(&self) -> Result<(), ProjectError> {
-        let ghyll = self.root.join(GHYLL_DIR);
-        let own = self.ghyll.dir_metadata().context(&ghyll)?;
-        let named = Dir::open_ambient_dir(&self.root, cap_std::ambient_authority())
+        let Project {
+            root, ghyll: dir, ..
+        } = &self.project;
+        let ghyll = root.join(GHYLL_DIR);
+        let own = dir.dir_metadata().context(&ghyll)?;
+        let named = Dir::open_ambient_dir(root, cap_std::ambient_authority())
             .and_then(|root| root.symlink_metadata(GHYLL_DIR));
         same(&ghyll, named, &own)?;
         let path = ghyll.join(LOCK_FILE);
         let own = Metadata::from_file(&self.file).context(&path)?;
-        same(&path, self.ghyll.symlink_metadata(LOCK_FILE), &own)
+        same(&path, dir.symlink_metadata(LOCK_FILE), &own)?;
+        self.project.alone.still_ours(&self.project)
     }
 }
 
 /// Says who holds a file's lock. Who cannot say so holds it all the same.
 pub(super) fn sign(file: &File, what: &str) {
-    let holder = Holder {
-        pid: std::process::id(),
-        what: what.chars().take(WHAT_MAX).collect(),
-        since: format!("{:.0}", SystemClock.now()),
-    };
-    let Ok(mut line) = serde_json::to_vec(&holder) else {
+    let Ok(mut line) = serde_json::to_vec(&Holder::of_this(what)) else {
         return;
     };
     line.push(b'\n');
@@ -281,19 +291,6 @@ fn write_at_start(mut file: &File, bytes: &[u8]) -> io::Result<()> {
     file.write_all(bytes)
 }
 
-/// Whether the file system, not the file, is why there is no lock.
-fn lacks_locks(error: &io::Error) -> bool {
-    #[cfg(unix)]
-    {
-        use rustix::io::Errno;
-        let lacking = [Errno::NOLCK, Errno::NOTSUP, Errno::OPNOTSUPP, Errno::NOSYS];
-        if let Some(code) = error.raw_os_error() {
-            return lacking.iter().any(|e| e.raw_os_error() == code);
-        }
-    }
-    error.kind() == io::ErrorKind::Unsupported
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -326,20 +323,5 @@ mod tests {
             assert_eq!(Holder::parse(garbage), Holder::default());
         }
         assert_eq!(Holder::default().to_string(), "it does not say who");
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn a_file_system_without_locks_is_told_from_a_file_that_cannot_be_locked() {
-        use rustix::io::Errno;
-        for (errno, lacks) in [
-            (Errno::NOLCK, true),
-            (Errno::OPNOTSUPP, true),
-            (Errno::NOSYS, true),
-            (Errno::IO, false),
-            (Errno::ACCESS, false),
-        ] {
-            assert_eq!(lacks_locks(&errno.into()), lacks, "{errno}");
-        }
     }
 }

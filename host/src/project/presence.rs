@@ -17,7 +17,7 @@ use cap_std::fs::{Dir, DirBuilder, Metadata};
 use super::lock::{open_own, read_holder, same, sign};
 use super::{Holder, Project, ProjectError, SessionLock};
 use crate::files::disk::Kind;
-use crate::files::{PathContext, Way, below_kind};
+use crate::files::{PathContext, Way, below_kind, lacks_locks};
 
 /// The directory below `.ghyll`.
 pub const SESSIONS_DIR: &str = "sessions";
@@ -42,8 +42,7 @@ impl Presence {
     ///
     /// # Errors
     /// `session-id-invalid` if it cannot be a file's name or is taken,
-    /// `session-lock-unsupported`, `project-file-invalid`,
-    /// `attestation-symlink-refused`, `project-unreadable`.
+    /// `project-file-invalid`, `attestation-symlink-refused`, `project-unreadable`.
     pub fn register(project: &Project, id: &str) -> Result<Self, ProjectError> {
         let below = path(id)?;
         make_dir(project)?;
@@ -69,7 +68,11 @@ impl Presence {
                     sign(&presence.file, "");
                     return Ok(presence);
                 }
-                Err(e) => return Err(project.lock_error(&below, e)),
+                Err(e) if lacks_locks(&e) && project.alone.begin(id) => return Ok(presence),
+                Err(source) => {
+                    let path = project.path_of(&below);
+                    return Err(super::PathError { path, source }.into());
+                }
             }
         }
     }
@@ -97,8 +100,7 @@ impl Presence {
     /// not be opened by this user counts as living, for nobody can tell.
     ///
     /// # Errors
-    /// `session-id-invalid`, `session-lock-unsupported`, `project-unreadable`;
-    /// `project-file-invalid` or `attestation-symlink-refused` where something
+    /// `session-id-invalid`, `project-unreadable`; `project-file-invalid` or `attestation-symlink-refused` where something
     /// else stands in the file's place.
     pub fn is_alive(project: &Project, id: &str) -> Result<bool, ProjectError> {
         let below = path(id)?;
@@ -121,7 +123,11 @@ impl Presence {
         match file.try_lock_shared() {
             Ok(()) => Ok(false),
             Err(TryLockError::WouldBlock) => Ok(true),
-            Err(TryLockError::Error(e)) => Err(project.lock_error(&below, e)),
+            Err(TryLockError::Error(e)) if lacks_locks(&e) => Ok(project.alone.lives(project, id)),
+            Err(TryLockError::Error(source)) => {
+                let path = project.path_of(&below);
+                Err(super::PathError { path, source }.into())
+            }
         }
     }
 
@@ -139,7 +145,7 @@ impl Presence {
     /// notices if the file goes before it is locked.
     ///
     /// # Errors
-    /// `session-lock-unsupported`, `project-unreadable`.
+    /// `project-unreadable`.
     pub fn sweep(project: &Project, _lock: &SessionLock) -> Result<Vec<String>, ProjectError> {
         let at = || project.path_of(SESSIONS_DIR);
         let dir = match sessions(project) {
@@ -168,7 +174,6 @@ impl Presence {
                     }
                 },
                 Ok(true) => {}
-                Err(e @ ProjectError::LockUnsupported { .. }) => return Err(e),
                 // Exchanged for something else since it was listed.
                 Err(_) => {}
             }
@@ -194,6 +199,7 @@ impl Drop for Presence {
     /// Takes the file away where it is still ours; otherwise the next sweep
     /// does. The lock falls after that, with the file.
     fn drop(&mut self) {
+        self.project.alone.over(&self.id);
         if self.still_ours().is_ok()
             && let Ok(dir) = sessions(&self.project)
         {
@@ -202,12 +208,12 @@ impl Drop for Presence {
     }
 }
 
-fn sessions(project: &Project) -> io::Result<Dir> {
+pub(super) fn sessions(project: &Project) -> io::Result<Dir> {
     crate::files::dir_below(project.ghyll(), SESSIONS_DIR)
 }
 
 /// Makes the directory, open to nobody whom `.ghyll` itself keeps out.
-fn make_dir(project: &Project) -> Result<(), ProjectError> {
+pub(super) fn make_dir(project: &Project) -> Result<(), ProjectError> {
     let path = || project.path_of(SESSIONS_DIR);
     #[cfg_attr(not(unix), expect(unused_mut))]
     let mut builder = DirBuilder::new();

@@ -42,6 +42,7 @@ static INTERRUPTS: Mutex<Option<Cancel>> = Mutex::new(None);
 /// How many other programs have the terminal.
 static LENT: AtomicUsize = AtomicUsize::new(0);
 static HOOK: Mutex<Option<Hook>> = Mutex::new(None);
+static AT_EXIT: Mutex<Vec<Box<dyn FnOnce() + Send>>> = Mutex::new(Vec::new());
 
 type Hook = Box<dyn FnOnce(Leaving) + Send>;
 
@@ -82,6 +83,13 @@ impl Ending {
                 .unwrap_or_default()
                 .saturating_add(128),
         }
+    }
+
+    /// Ends the process, after what was given to [`before_exit`].
+    pub fn exit(self) -> ! {
+        let hooks = std::mem::take(&mut *AT_EXIT.lock().unwrap_or_else(PoisonError::into_inner));
+        hooks.into_iter().for_each(|hook| hook());
+        std::process::exit(i32::from(self.exit_code()))
     }
 }
 
@@ -146,6 +154,13 @@ pub fn hear(heard: Heard) -> io::Result<()> {
 /// [`Leaving::wait_for_main`].
 pub fn before_leaving(hook: impl FnOnce(Leaving) + Send + 'static) {
     *HOOK.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(hook));
+}
+
+/// What is done as the process exits on a signal, for what its end would leave
+/// behind because nothing is dropped.
+pub fn before_exit(hook: impl FnOnce() + Send + 'static) {
+    let mut hooks = AT_EXIT.lock().unwrap_or_else(PoisonError::into_inner);
+    hooks.push(Box::new(hook));
 }
 
 /// The last thing `main` does: gives back `code`, unless the process is on its
@@ -314,10 +329,10 @@ async fn attend(mut ears: Ears) {
             Some(hook) => hook(leaving),
             None => leaving.wait_for_main(),
         }
-        std::process::exit(i32::from(ending.exit_code()))
+        ending.exit()
     };
     if std::thread::Builder::new().spawn(leave).is_err() {
-        std::process::exit(i32::from(ending.exit_code()));
+        ending.exit();
     }
 }
 

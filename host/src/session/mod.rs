@@ -177,8 +177,11 @@ impl Session {
         };
         let started = session.bring_up();
         match started.and_then(|done| session.prove().map(|()| done)) {
-            Ok((notices, events)) => {
+            Ok((mut notices, events)) => {
                 drop(lock);
+                if session.project.is_alone() {
+                    notices.insert(0, Notice::NoLocks);
+                }
                 for notice in &notices {
                     tracing::warn!("{notice}");
                 }

@@ -8,6 +8,8 @@ use crate::text::count;
 /// Something the start of a session put right or wants known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Notice {
+    /// The file system has no locks.
+    NoLocks,
     /// A partial last line was cut off.
     PartialTail {
         /// Below `.ghyll`.
@@ -66,6 +68,9 @@ pub enum Notice {
 impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::NoLocks => f.write_str(
+                "this file system has no locks: the project is this session's alone until it ends",
+            ),
             Self::PartialTail { path, bytes } => {
                 write!(f, "{path}: a partial last line ({bytes} bytes) was cut off")
             }
