@@ -67,9 +67,9 @@ impl Present {
         let covers = Covers::parse(globs)?;
         let mut memory = self.memory.lock();
         let reading = if self.every_byte {
-            Reading::EveryByte(Some(&mut *memory))
+            Reading::EveryByte(Some(&mut memory))
         } else {
-            Reading::Remembered(&mut *memory)
+            Reading::Remembered(&mut memory)
         };
         take(&self.root, &covers, reading)
     }

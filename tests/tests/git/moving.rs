@@ -53,6 +53,26 @@ fn a_switch_and_back_leaves_everything_as_it_was() {
 }
 
 #[test]
+fn a_record_that_takes_the_place_of_one_as_long_is_copied_too() {
+    let home = Home::new();
+    let one = home.project("one");
+    one.dispatch("A-bill");
+    one.commit("asked");
+    // Each branch has a verdict that the other has not, in as many bytes.
+    for (branch, clause) in [("a", "A-bill/B1"), ("b", "A-bill/B3")] {
+        one.git(&["switch", "-q", "-c", branch, "main"]);
+        one.attest_new("A-bill", clause);
+        one.commit("a verdict");
+        one.verified();
+    }
+    for branch in ["a", "b"] {
+        one.git(&["switch", "-q", branch]);
+        one.session();
+        one.verified();
+    }
+}
+
+#[test]
 fn verification_tells_a_switch_from_a_cut() {
     let home = Home::new();
     let one = branched(&home);

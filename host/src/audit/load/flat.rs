@@ -10,7 +10,7 @@ use crate::audit::accepted_losses::hex;
 use crate::audit::flat::is_remark;
 use crate::audit::reader::{ReadError, cursor, read_lines};
 use crate::audit::{FLAT_FILE, FlatFile};
-use crate::db::{Db, DbError, Head, Row, Standing};
+use crate::db::{Db, DbError, Head, Row, Standing, Tx};
 use crate::files::disk::{Kind, last_newline, read_full};
 use crate::policy::{Limits, Surface};
 
@@ -59,6 +59,12 @@ fn is_whole(sources: Sources<'_>, db: &Db) -> Result<bool, LoadError> {
         Some(meta) => meta.kind == Kind::File && Some(meta.bytes) == expected,
         None => expected == Some(0),
     })
+}
+
+/// Records are taken out of the index: equal lengths say nothing any more,
+/// for others may come in that are as long.
+pub(super) fn doubt(tx: &Tx<'_>) -> Result<(), DbError> {
+    tx.set_note(FLAT_EXTRA, "")
 }
 
 /// Cuts off a partial last line of the flat file.

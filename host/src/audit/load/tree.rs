@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::{LoadError, Loaded, Notice, Sources, fail, meta};
+use super::{LoadError, Loaded, Notice, Sources, fail, flat, meta};
 use crate::audit::proof::{ProofError, index_proves};
 use crate::audit::reader::ReadError;
 use crate::audit::{Found, TREE_DIR, walk};
@@ -147,6 +147,7 @@ pub(super) fn moved_whole(
 }
 
 fn forget(tx: &Tx<'_>, loaded: &mut Loaded, head: &Head) -> Result<(), LoadError> {
+    flat::doubt(tx)?;
     for attestation_ref in tx.forget_file(head.file_id)? {
         loaded.touch(&attestation_ref, 0);
     }
