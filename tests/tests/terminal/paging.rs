@@ -102,16 +102,23 @@ fn ctrl_l_shows_the_question_again_and_keeps_what_was_typed() {
 }
 
 #[test]
-fn a_name_nobody_used_before_is_pointed_out() {
+fn a_name_nobody_used_before_is_asked_about_and_can_be_taken_back() {
     let project = project();
     let mut pane = Pane::run(project.path(), &["--op-id", "alice"]);
     pane.answer(GHYLL, "/run-arrow A-checkout");
     pane.answer(VERDICT, "p");
     pane.answer(VERDICT, "/op-id alcie");
     pane.sees("nobody has answered as alcie in this project before, but alice");
+    pane.answer(VERDICT, "n");
+    pane.sees("You answer as alice from now on.");
+    // Once asked, `n` is no word any more; and whoever goes on says yes.
+    pane.answer(VERDICT, "n");
+    pane.sees("\"n\" is no verdict here");
+    pane.answer(VERDICT, "/op-id bob");
+    pane.answer(VERDICT, "p");
     pane.answer(VERDICT, "/exit");
     pane.exit_code();
-    assert_eq!(fields(project.path(), "op_id"), ["alice"]);
+    assert_eq!(fields(project.path(), "op_id"), ["alice", "bob"]);
 }
 
 #[test]

@@ -81,46 +81,6 @@ impl Repl<'_> {
         );
     }
 
-    fn tell_op_id(&self) {
-        match self.session.op_id() {
-            Some(op_id) => self.out.note(format!("You answer as {}.", clean(&op_id))),
-            None => self
-                .out
-                .note("Nobody answers yet; /op-id ID says who you are."),
-        }
-    }
-
-    fn set_op_id(&mut self, id: &str) -> Result<(), Failure> {
-        let op_id = (id != "clear").then_some(id);
-        self.answer_as(op_id)?;
-        match op_id {
-            Some(op_id) => self.tell_new_name(op_id),
-            None => Ok(()),
-        }
-    }
-
-    /// Has somebody, or nobody, answer from now on.
-    pub(super) fn answer_as(&mut self, op_id: Option<&str>) -> Result<(), Failure> {
-        self.session.set_op_id(op_id)?;
-        if let Some(recorder) = &mut self.recorder {
-            recorder.op_id(op_id)?;
-        }
-        if let Some(op_id) = op_id
-            && !self.people.iter().any(|person| person == op_id)
-        {
-            self.people.push(op_id.to_owned());
-        }
-        match op_id {
-            Some(op_id) => self
-                .out
-                .note(format!("You answer as {} from now on.", clean(op_id))),
-            None => self
-                .out
-                .note("Nobody answers from now on; /op-id ID says who does."),
-        }
-        Ok(())
-    }
-
     fn run_arrow(&mut self, id: &str) -> Result<(), Failure> {
         self.session.take_up_grid()?;
         let grid = self.session.grid();

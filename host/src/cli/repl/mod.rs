@@ -15,6 +15,7 @@ mod record;
 mod slash;
 #[cfg(test)]
 mod tests;
+mod who;
 
 use ghyll::modal::Attended;
 use std::collections::HashSet;
@@ -35,14 +36,14 @@ pub use super::desk::Flow;
 use super::desk::prompt::TermModal;
 use super::desk::question;
 use super::desk::{Desk, Draft};
-use super::output::clean;
 use super::reader::{Line, LineReader, Topic};
 use super::tty::QuietTerminal;
-use super::{Failure, NO, Output, op_id};
+use super::{Failure, NO, Output};
 use announce::Inbox;
 use hear::{Ear, Own};
 pub use record::Recorder;
 use slash::worth_keeping;
+use who::Doubted;
 
 /// A session with an operator.
 pub struct Repl<'a> {
@@ -57,6 +58,8 @@ pub struct Repl<'a> {
     /// Who answers, if nobody else is named: git's `user.email`, which is only
     /// ever offered.
     who: Option<String>,
+    /// A name that is new, and may be a slip.
+    doubted: Option<Doubted>,
     /// Who answered for anything in this project.
     people: Vec<String>,
     /// What the line read last was given to.
@@ -96,6 +99,7 @@ impl<'a> Repl<'a> {
             recorder,
             now: Timestamp::now,
             who: None,
+            doubted: None,
             people: Vec::new(),
             given_to: String::new(),
             question: None,
@@ -139,7 +143,7 @@ impl<'a> Repl<'a> {
     pub fn run(&mut self) -> Result<u8, Failure> {
         self.greet()?;
         if let Some(op_id) = self.session.op_id() {
-            self.tell_new_name(&op_id)?;
+            self.doubt_new_name(&op_id, None)?;
         }
         self.drain(None)?;
         let mut interrupted = false;
@@ -226,38 +230,19 @@ impl<'a> Repl<'a> {
         self.offer()
     }
 
-    /// A name that is new to the project may be a slip. It is said and not asked
-    /// about: what is typed ahead, or pasted, is for the next question.
-    fn tell_new_name(&self, op_id: &str) -> Result<(), Failure> {
-        if !self.reader.is_interactive() {
-            return Ok(());
-        }
-        if let Some(new) = self.session.read(|reader| op_id::is_new(reader, op_id))? {
-            self.out.note_wrapped(format!("Note that {new}."), 2);
-        }
-        Ok(())
-    }
-
-    /// Asks what is answered with yes or no; whatever is neither is no.
-    fn agrees(&mut self, prompt: &str) -> Result<bool, Failure> {
+    /// Asks for a line, again if it only takes back a new name.
+    fn read(&mut self, prompt: &str, topic: Topic) -> Result<Line, Failure> {
         loop {
-            match self.read(prompt, Topic::Choice)? {
-                Line::Redraw => {}
-                Line::Text(text) => {
-                    return Ok(matches!(text.trim().to_lowercase().as_str(), "y" | "yes"));
-                }
-                Line::End => {
-                    self.leaving = true;
-                    return Ok(false);
-                }
-                Line::Interrupted { .. } | Line::Unreadable(_) => return Ok(false),
+            let line = self.read_line(prompt, topic)?;
+            if !self.takes_back(&line, topic)? {
+                return Ok(line);
             }
         }
     }
 
-    /// Asks for a line. What happened meanwhile is told first; nothing is in
-    /// hand while it waits.
-    fn read(&mut self, prompt: &str, topic: Topic) -> Result<Line, Failure> {
+    /// Reads a line. What happened meanwhile is told first; nothing is in hand
+    /// while it waits.
+    fn read_line(&mut self, prompt: &str, topic: Topic) -> Result<Line, Failure> {
         self.tell_news()?;
         self.hear();
         self.given_to.clear();
@@ -433,19 +418,7 @@ impl<'a> Desk<'a> for Repl<'a> {
     }
 
     fn ask_who(&mut self) -> Result<bool, Failure> {
-        if !self.reader.is_interactive() {
-            return Ok(false);
-        }
-        // Asked once: who says no says who they are.
-        let Some(who) = self.who.take() else {
-            return Ok(false);
-        };
-        let prompt = format!("Nobody answers yet. Answer as {}? [y/n]: ", clean(&who));
-        if !self.agrees(&prompt)? {
-            return Ok(false);
-        }
-        self.answer_as(Some(&who))?;
-        Ok(true)
+        Repl::ask_who(self)
     }
 
     fn asking(&mut self, hint: &ModalHint, escalation: bool) -> Result<(), Failure> {
