@@ -449,6 +449,16 @@ impl Reader<'_> {
         self.all(&sql, [number], row)
     }
 
+    /// Records listed after a time.
+    ///
+    /// # Errors
+    /// `engine-db-…`.
+    pub fn recorded_since(&self, time: &str) -> Result<Vec<Row>, DbError> {
+        let sql =
+            format!("SELECT {SELECT} FROM attestations WHERE listed_at > ?1 ORDER BY listed_at");
+        self.all(&sql, [time], row)
+    }
+
     /// The time of the newest record; `None` if there is none.
     ///
     /// # Errors

@@ -13,10 +13,13 @@ use ghyll::bus::Event;
 use ghyll::db::{Db, DbError, ENGINE_DB, Pass, PassStatus, Reader};
 use ghyll::grid::Grid;
 use ghyll::project::Project;
+use ghyll::text::count;
 
 use crate::cli::output::clean;
 use crate::cli::reader::Printer;
 
+/// So much is told at once, for a question may be on the screen.
+const TOLD: usize = 10;
 /// How often it is looked; a person is told within a second.
 const EVERY: Duration = Duration::from_millis(400);
 
@@ -85,6 +88,17 @@ impl Own {
     }
 }
 
+/// Lines to be told: of many, which a pull may bring, the last ones.
+fn told(lines: &[String]) -> Vec<String> {
+    let (before, last) = lines.split_at(lines.len().saturating_sub(TOLD));
+    let more = match before.len() {
+        0 => None,
+        n => Some(format!("{}, then:", count(n, "earlier change"))),
+    };
+    let shown = last.iter().map(|line| clean(line).to_string());
+    more.into_iter().chain(shown).collect()
+}
+
 /// How far the project is known.
 pub struct Ear<'a> {
     project: &'a Project,
@@ -96,6 +110,8 @@ pub struct Ear<'a> {
 
 struct Known {
     record: i64,
+    /// The time of the newest record.
+    time: String,
     request: i64,
     /// Open passes, by id.
     open: BTreeMap<String, Pass>,
@@ -106,6 +122,7 @@ impl Known {
         let open = reader.open_passes()?.into_iter();
         Ok(Self {
             record: reader.newest_record()?,
+            time: reader.newest_time()?.unwrap_or_default(),
             request: reader.newest_request_id()?,
             open: open.map(|pass| (pass.pass_id.clone(), pass)).collect(),
         })
@@ -148,7 +165,7 @@ impl<'a> Ear<'a> {
     fn recorded(&mut self, own: &Own) -> Result<Vec<String>, DbError> {
         let replaced = self.db.is_replaced()?;
         if replaced && let Some(db) = Db::open_read_only(&self.project.path_of(ENGINE_DB))? {
-            // Made anew: what is in it is numbered as it was.
+            // Made anew: requests are numbered as they were, records are not.
             self.db = db;
         }
         let version = self.db.data_version()?;
@@ -175,7 +192,11 @@ impl<'a> Ear<'a> {
                     lines.push(asked);
                 }
             }
-            for row in reader.recorded_after(known.record)? {
+            let recorded = match replaced {
+                true => reader.recorded_since(&known.time)?,
+                false => reader.recorded_after(known.record)?,
+            };
+            for row in recorded {
                 let rec = row.rec;
                 if own.ids.contains(&rec.attestation_id) {
                     continue;
@@ -201,6 +222,92 @@ impl<'a> Ear<'a> {
             Ok::<_, DbError>((now, lines))
         })?;
         (self.version, self.known) = (version, now);
-        Ok(lines.iter().map(|line| clean(line).to_string()).collect())
+        Ok(told(&lines))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use ghyll::audit::rebuild::rebuild;
+    use ghyll::bus::Bus;
+    use ghyll::clock::SystemClock;
+    use ghyll::grid::GridLimits;
+    use ghyll::policy::Policy;
+    use ghyll::session::{Session, Submission, Via};
+    use ghyll::work::{Verdict, standing};
+
+    use super::*;
+
+    /// Two arrows; the one that is handed over first comes last by its files.
+    const GRID: &str = "\
+version: 1
+arrows:
+  - id: A-late
+    source-role: analyst
+    target-role: architect
+    stratum: behaviour
+    context: z
+    clauses:
+      - {id: C1, concept: Every ending is described, eval: attested}
+  - id: A-early
+    source-role: analyst
+    target-role: architect
+    stratum: behaviour
+    context: a
+    clauses:
+      - {id: C1, concept: Amounts are named, eval: attested}
+      - {id: C2, concept: The glossary holds, eval: attested}
+";
+
+    #[test]
+    fn after_a_rebuild_what_is_new_is_told_and_nothing_twice() {
+        let dir = tempfile::tempdir().unwrap();
+        let project = Project::create(dir.path()).unwrap();
+        Grid::write(project.ghyll(), 1, GRID).unwrap();
+        let policy = Arc::new(Policy::load().unwrap());
+        let session = Session::open(
+            project.try_clone().unwrap(),
+            Arc::clone(&policy),
+            Arc::new(SystemClock),
+            Arc::new(Bus::default()),
+        );
+        let session = session.unwrap();
+        let pass = |clause: &str| {
+            let submission = Submission {
+                verdict: Verdict::Pass,
+                via: Via::Command,
+                ..Submission::default()
+            };
+            session.attest(clause, &submission, "bob").unwrap();
+        };
+        for arrow in ["A-late", "A-early"] {
+            session.dispatch(arrow).unwrap();
+            pass(&format!("{arrow}/C1"));
+        }
+        let mut ear = Ear::open(&project).unwrap().unwrap();
+        let nothing = Own::default();
+        assert_eq!(ear.news(&nothing), [""; 0]);
+        pass("A-early/C2");
+        let grids = GridLimits::new(project.ghyll()).unwrap();
+        let limits = |version| grids.for_reading(version);
+        let fold = &standing::fold_all;
+        rebuild(&project, &policy, &limits, &SystemClock, None, fold).unwrap();
+        let told = ear.news(&nothing);
+        let recorded = told.iter().filter(|line| line.contains("recorded"));
+        let expected = "bob recorded att-A-early-C2-v1: pass.";
+        assert_eq!(recorded.collect::<Vec<_>>(), [expected], "{told:?}");
+        assert_eq!(ear.news(&nothing), [""; 0]);
+    }
+
+    #[test]
+    fn of_much_that_happened_the_last_is_told_and_the_rest_counted() {
+        let lines: Vec<String> = (0..TOLD + 2).map(|n| format!("change {n}")).collect();
+        let some = told(&lines[..TOLD]);
+        assert_eq!(some, lines[..TOLD]);
+        let many = told(&lines);
+        assert_eq!(many[0], "2 earlier changes, then:");
+        assert_eq!(many[1..], lines[2..]);
     }
 }
