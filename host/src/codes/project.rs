@@ -14,7 +14,7 @@ pages! {
     PROJECT_OWNER_UNTRUSTED = "project-owner-untrusted": "The project belongs to another user, and a grid may run commands.",
         "If you trust whoever owns it, list its path in GHYLL_TRUST.";
     SESSION_LOCKED = "session-locked": "Another process is writing to the project and did not get done in time.",
-        "The message names it; try again when it is done, or end it. Where there are no locks, a killed one leaves the file that is named: remove that.";
+        "The message names it; try again when it is done, or end it.";
     IO_FAILED = "io-failed": "Something could not be read or written, a full disk or standard output among it.",
         "The message says what and why; nothing that was recorded is lost.";
     BROKEN_PIPE = "broken-pipe": "Whoever read the output has heard enough.",

@@ -19,6 +19,7 @@ mod error;
 mod files;
 mod findings;
 mod heads;
+mod history;
 mod overlay;
 mod passes;
 mod requests;
@@ -38,11 +39,12 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use crate::files::is_without_locks;
 
-pub use attestations::{Filter, Place, Recorded, Row, Stored};
+pub use attestations::{Recorded, Row, Stored};
 pub use digests::Digest;
 pub use error::DbError;
 pub use findings::{Finding, FindingStatus, Severity};
 pub use heads::Head;
+pub use history::{Filter, Place};
 pub use passes::{Pass, PassStatus, Traversal};
 pub use requests::{Evidence, Request};
 pub use runs::Run;
