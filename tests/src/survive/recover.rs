@@ -313,7 +313,7 @@ fn harm(dir: &Path, dice: &mut Dice) -> String {
         }
         7..10 => {
             let db = below("engine.db");
-            match db.exists() {
+            match db.is_file() {
                 true => format!("index: {}", harm_db(&db, dice)),
                 false => "no index to harm".to_owned(),
             }
@@ -367,8 +367,9 @@ fn harm(dir: &Path, dice: &mut Dice) -> String {
             "the grid itself".to_owned()
         }
         _ => {
-            fs::write(below("lock"), b"\xff not a holder").unwrap();
-            fs::write(below("history"), b"\x1b]0;x\x07\n\xff").unwrap();
+            // Where a directory stands, it stays.
+            let _ = fs::write(below("lock"), b"\xff not a holder");
+            let _ = fs::write(below("history"), b"\x1b]0;x\x07\n\xff");
             "junk in lock and history".to_owned()
         }
     }
