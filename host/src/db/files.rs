@@ -9,6 +9,7 @@ use rusqlite::{Connection, OpenFlags};
 use tempfile::TempDir;
 
 use super::{DbError, ENGINE_DB, LOCKLESS};
+use crate::files::is_without_locks;
 
 /// The database itself and what SQLite puts beside it.
 const SUFFIXES: [&str; 4] = ["", "-journal", "-wal", "-shm"];
@@ -70,6 +71,15 @@ pub(super) fn is_wal(path: &Path) -> Result<bool, DbError> {
     Ok(header.starts_with(b"SQLite format 3\0") && header.get(18) == Some(&2))
 }
 
+/// Opens a database that is there; without locks where there are none, for who
+/// writes has the project to itself then.
+pub(super) fn open(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
+    match is_without_locks(path) {
+        true => Connection::open_with_flags_and_vfs(path, flags, LOCKLESS),
+        false => Connection::open_with_flags(path, flags),
+    }
+}
+
 /// Opens a copy, with its journal or log; `None` if the files changed
 /// meanwhile.
 pub(super) fn copy(path: &Path) -> Result<Option<(Connection, TempDir)>, DbError> {
@@ -91,11 +101,8 @@ pub(super) fn copy(path: &Path) -> Result<Option<(Connection, TempDir)>, DbError
         return Ok(None);
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let conn = Connection::open_with_flags_and_vfs(&copied, flags, LOCKLESS);
-    Ok(Some((
-        conn.map_err(|e| DbError::from_sqlite(path, e))?,
-        dir,
-    )))
+    let conn = open(&copied, flags).map_err(|e| DbError::from_sqlite(path, e))?;
+    Ok(Some((conn, dir)))
 }
 
 fn stamps(path: &Path) -> Vec<Option<(u64, SystemTime)>> {

@@ -128,13 +128,7 @@ impl Db {
         let fail = |e| DbError::from_sqlite(path, e);
         // Before it is opened: if it is exchanged meanwhile, that shows later.
         let file = files::id(path)?;
-        let mut conn = if is_without_locks(path) {
-            // Who writes has the project to itself then.
-            Connection::open_with_flags_and_vfs(path, flags, LOCKLESS)
-        } else {
-            Connection::open_with_flags(path, flags)
-        }
-        .map_err(fail)?;
+        let mut conn = files::open(path, flags).map_err(fail)?;
         distrust(&conn).map_err(fail)?;
         match schema::version(&conn).map_err(fail)? {
             (0, 0) => schema::create(&mut conn).map_err(fail)?,

@@ -402,6 +402,10 @@ fn by_hand(dir: &Path, sample: &Path, message: &str) -> Option<&'static str> {
         fs::remove_file(below("sessions")).unwrap();
         return Some("what was called sessions is moved away");
     }
+    if message.contains(".ghyll/lock: a directory") && message.contains("move it away") {
+        fs::remove_dir(below("lock")).unwrap();
+        return Some("what was called lock is moved away");
+    }
     // A grid is somebody's text: who broke it in place has it from git.
     if message.contains("error[grid-") && message.contains("grid.v1.yaml") {
         let whole = sample.join(".ghyll/grid.v1.yaml");
