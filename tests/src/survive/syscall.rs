@@ -397,6 +397,11 @@ fn try_one(
     let Some(made) = log.lines().find(|line| line.contains("(INJECTED)")) else {
         return Ok(None);
     };
+    // The counter by which one thread wakes another is no file: its write fails
+    // on no system, and when it comes is a matter of chance.
+    if made.contains(r#""\1\0\0\0\0\0\0\0", 8)"#) {
+        return Ok(None);
+    }
     let (out, err) = (text(&output.stdout), text(&output.stderr));
     if err.contains("error while loading shared libraries") || err.contains("Aborted by loader") {
         return Ok(None);
