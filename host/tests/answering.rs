@@ -70,6 +70,22 @@ fn answered_by(dir: &Path) -> String {
 }
 
 #[test]
+fn a_directory_without_a_project_is_told_which_above_it_has_one() {
+    let project = project();
+    let dir = project.path().canonicalize().unwrap();
+    std::fs::create_dir(dir.join("sub")).unwrap();
+    for (named, above) in [("sub", true), ("gone/deeper", true), ("/gone", false)] {
+        let output = ghyll(&dir, &["--dir", named, "status"]);
+        assert_eq!(output.status.code(), Some(3));
+        let said = stderr(&output).replace("\n    ", " ");
+        assert!(said.contains("error[project-not-found]"), "{said}");
+        let hint = format!("{} has one", dir.display());
+        assert_eq!(said.contains(&hint), above, "{said}");
+        assert_eq!(said.contains("has one"), above, "{said}");
+    }
+}
+
+#[test]
 fn who_answers_is_named_by_the_command_the_environment_or_git() {
     let project = project();
     let dir = project.path();

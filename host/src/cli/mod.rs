@@ -303,8 +303,10 @@ impl Common {
             (Err(error @ ProjectError::NotFound(_)), Some(dir)) => {
                 let message = format!("there is no .ghyll in {}", dir.display());
                 let failure = Failure::new(error.code(), message);
-                let absolute = dir.canonicalize().unwrap_or_default();
-                let parent = absolute.ancestors().find(|p| p.join(GHYLL_DIR).is_dir());
+                // One that is not there has parents all the same.
+                let whole = dir.canonicalize().or_else(|_| std::path::absolute(dir));
+                let mut above = whole.iter().flat_map(|whole| whole.ancestors());
+                let parent = above.find(|p| p.join(GHYLL_DIR).is_dir());
                 Err(match parent {
                     Some(parent) => failure
                         .with_hint(format!("{} has one: name it with --dir.", parent.display())),
